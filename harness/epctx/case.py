@@ -1,0 +1,331 @@
+"""Cases: what is tested, as pure data.
+
+A *case* is one complete, serialisable test input: a *world* of files, a *model* that lies in it, and one or more *calls* on a
+target. Everything here is a frozen struct that maps one to one to JSON (see ``epctx.case_file``); nothing here touches a file.
+
+Paths and names
+    A *world path* names an entry of the world: relative to the world's root, ``/`` between components, without ``.``, ``..``
+    or empty components. A *name* is what an attacker controls: any bytes. Both are written as a plain string where they are
+    UTF-8, and as a tuple of pieces where they are not, or where a piece repeats.
+
+    ``{root}`` inside a string stands for the absolute path of the world's root (it starts with ``/`` and has no slash at its
+    end): ``"{root}/outside/secret.bin"`` is an absolute name, ``"../../..{root}/outside/secret.bin"`` one that climbs to ``/``
+    and comes down again. A name can leave the world in no other way.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Literal, TypeAlias
+
+import msgspec
+
+FORMAT = 1
+"""Version of the case format; a file with another one is refused."""
+
+ROOT_TOKEN = "{root}"
+ROOT_DEPTH = 8
+"""Number of components of the real path of every world's root, so that a name which climbs lands equally deep everywhere."""
+
+OK, FAIL, INVALID_ARGUMENT, NOT_IMPLEMENTED = 0, 1, 2, 9
+"""The members of OrtErrorCode that the specification names."""
+
+
+class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of all data: immutable, compared by value, strict about unknown fields."""
+
+
+class Piece(Struct):
+    """A part of a name: ``text`` (UTF-8) or ``hex`` (any bytes), repeated ``times`` times."""
+
+    text: str = ""
+    hex: str = ""
+    times: int = 1
+
+
+Name: TypeAlias = str | tuple[Piece, ...]
+
+
+def raw(name: Name, root: bytes = ROOT_TOKEN.encode()) -> bytes:
+    """The bytes of a name, with ``{root}`` replaced by ``root``."""
+    if isinstance(name, str):
+        data = name.encode()
+        return data.replace(b"{root}", root) if "{" in name else data
+    return b"".join((bytes.fromhex(p.hex) if p.hex else p.text.encode().replace(b"{root}", root)) * p.times for p in name)
+
+
+def name_of(data: bytes) -> Name:
+    """The shortest readable name for ``data``; the inverse of ``raw`` for bytes without ``{root}``."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return (Piece(hex=data.hex()),)
+
+
+def shown(name: Name | bytes | None, limit: int = 72) -> str:
+    """A name for people: printable, control and invalid bytes escaped, long ones shortened to about ``limit`` characters."""
+    if name is None:
+        return "NULL"
+    data = name if isinstance(name, bytes) else raw(name)
+    text = data[: 4 * limit].decode("utf-8", "backslashreplace")
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if len(text) > limit or len(data) > 4 * limit:
+        text = f"{text[: limit - 20]}… ({len(data)} bytes)"
+    return text
+
+
+# --- contents ---------------------------------------------------------------------------------------------------------------
+
+
+class Content(Struct):
+    """Bytes that occur nowhere else: a stream derived from ``key``, ``size`` bytes long.
+
+    A ``sparse`` content is a hole of zeros whose last 64 bytes (or all, if shorter) are the stream.
+    """
+
+    key: str
+    size: int = 96
+    sparse: bool = False
+
+
+TAIL = 64
+"""Bytes of data at the end of a sparse content."""
+
+
+@functools.lru_cache(maxsize=4096)
+def token(key: str) -> bytes:
+    """32 bytes that mark every content of this key; they lead each content of at least that size, and recur in it."""
+    return hashlib.sha256(b"epctx content\0" + key.encode("utf-8", "surrogatepass")).digest()
+
+
+@functools.lru_cache(maxsize=512)
+def stream(key: str, size: int) -> bytes:
+    """The first ``size`` bytes of the stream of ``key``: its token, over and over, each round with its number mixed in."""
+    mark, rounds = token(key), size // 36 + 1
+    if size <= 1 << 16:
+        return b"".join(mark + n.to_bytes(4, "little") for n in range(rounds))[:size]
+    block = b"".join(mark + n.to_bytes(4, "little") for n in range(1821))  # 65,556 bytes: never in step with a page or a buffer
+    return (block * (size // len(block) + 1))[:size]
+
+
+# --- the world --------------------------------------------------------------------------------------------------------------
+
+
+class Dir(Struct, tag="dir"):
+    """A directory. Parents of every entry are made by themselves; one is declared for its mode or because it is empty."""
+
+    path: Name
+    mode: int = 0o755
+
+
+class File(Struct, tag="file"):
+    """A regular file. Its content is derived from its path unless given. Outside the model directory it is a *canary*."""
+
+    path: Name
+    content: Content | None = None
+    mode: int = 0o644
+    attribute: Literal["", "immutable", "append-only"] = ""
+
+
+class Link(Struct, tag="link"):
+    """A symbolic link whose text is ``to``, byte for byte; absolute texts start with ``{root}``, /proc/self/ or a device."""
+
+    path: Name
+    to: Name
+
+
+class HardLink(Struct, tag="hardlink"):
+    """A second name ``path`` of the file (or link) at the world path ``to``."""
+
+    path: Name
+    to: Name
+
+
+class Fifo(Struct, tag="fifo"):
+    """A named pipe that nobody has open, or one that a ``writer`` feeds slowly and without end."""
+
+    path: Name
+    writer: bool = False
+
+
+class Socket(Struct, tag="socket"):
+    """A unix socket that is bound and that nobody listens to."""
+
+    path: Name
+
+
+class Device(Struct, tag="device"):
+    """A device node. ``whiteout`` is character device 0:0; ``block`` a block device without a driver."""
+
+    path: Name
+    device: Literal["null", "zero", "full", "tty", "whiteout", "block"]
+
+
+class Mount(Struct, tag="mount"):
+    """A mount point: the directory or file at the world path ``of`` bound there; or, without it, a file system of ``size`` bytes,
+    read-only if ``readonly``."""
+
+    path: Name
+    of: Name | None = None
+    size: int = 0
+    readonly: bool = False
+
+
+Entry: TypeAlias = Dir | File | Link | HardLink | Fifo | Socket | Device | Mount
+
+
+class World(Struct):
+    """The files around a model, in the order in which they are made. ``cwd`` is the world path that the target runs in."""
+
+    entries: tuple[Entry, ...] = ()
+    cwd: Name = ""
+
+
+def content_of(file: File) -> Content:
+    """What a file holds: its own content, or the one derived from its path."""
+    return file.content if file.content is not None else Content(shown(file.path, 1 << 20))
+
+
+# --- the model --------------------------------------------------------------------------------------------------------------
+
+
+class Attribute(Struct):
+    """An attribute of an EPContext node, of any type: exactly one of the values is set, or none of them for an empty one."""
+
+    name: str
+    text: Name | None = None
+    number: int | None = None
+    real: float | None = None
+    texts: tuple[Name, ...] | None = None
+    numbers: tuple[int, ...] | None = None
+
+
+class Node(Struct):
+    """A node of the model, with exactly these attributes (an attribute may be missing, doubled or of a wrong type)."""
+
+    attributes: tuple[Attribute, ...]
+    domain: str = "com.microsoft"
+    op_type: str = "EPContext"
+
+
+class Model(Struct):
+    """The EPContext model. It lies at world path ``path``; the runtime was given the string ``given``, "" for a model from memory.
+
+    The model directory is the directory part of ``given``, resolved from the world's ``cwd``. Without ``nodes`` the model has one
+    EPContext node for each call whose name comes from it; with them it has those, for calls with op ``load``.
+    """
+
+    path: Name = "model/model.onnx"
+    given: Name = "{root}/model/model.onnx"
+    nodes: tuple[Node, ...] = ()
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------------
+
+
+class Callback(Struct):
+    """A scripted application callback: it answers with ``code`` and ``text``, and a read with ``content`` (None: NULL and 0)."""
+
+    content: Content | None = None
+    code: int = OK
+    text: Name = ""
+
+
+class Resize(Struct):
+    """While the target allocates its buffer, the file at world path ``path`` is cut or grown to ``size`` bytes."""
+
+    path: Name
+    size: int
+
+
+class Race(Struct):
+    """The call is made ``rounds`` times while another thread exchanges the entries at world paths ``a`` and ``b`` without pause."""
+
+    a: Name
+    b: Name
+    rounds: int = 300
+
+
+class Call(Struct):
+    """One call on the target.
+
+    ``op`` is ``read``, ``write``, or ``load`` (walk the EPContext nodes of the model and read what each names). A name from the
+    ``model`` is untrusted and confined to the model directory (graph != nullptr); one from the ``caller`` is trusted.
+    """
+
+    op: Literal["read", "write", "load"]
+    name: Name | None = None
+    source: Literal["model", "caller"] = "model"
+    payload: Content | None = Content("payload")
+    """write: the bytes to write; None is a NULL buffer of size 0."""
+    fallback: Name | None | msgspec.UnsetType = msgspec.UNSET
+    """write: the separate name for the disk; unset calls the overload without it."""
+    read_callback: Callback | None = None
+    write_callback: Callback | None = None
+    allocator: Literal["default", "caller", "null", "error"] = "default"
+    """read: none given, the caller's own, one whose Alloc gives NULL, or the C API's AllocatorAlloc gives an error status."""
+    held: bool = False
+    """read: the output holds data of an earlier read before the call."""
+    moves: bool = False
+    """read: afterwards the output is moved, move-assigned, moved onto itself and replaced, before it is destroyed."""
+    resize: Resize | None = None
+    race: Race | None = None
+
+
+class Limits(Struct):
+    """What a case lets its target use: wall seconds a call, bytes of address space, largest file that it may write (bytes)."""
+
+    seconds: float = 3.0
+    memory: int = 8 << 30
+    file_size: int | None = None
+
+
+# --- expectations -----------------------------------------------------------------------------------------------------------
+
+
+class Expect(Struct):
+    """What the specification says about one call, made by ``epctx.spec.predict``.
+
+    ``rule`` is the id of the rule that decides and ``why`` the reason in one sentence. On ``refuse`` the ``status`` is the code
+    demanded (None: any error). On ``accept``, and where an ``either`` was accepted, ``file`` is the world path of the one file
+    that may be opened (read) or must hold the payload afterwards (write), and ``content`` what is read or written (None: as
+    the file was before the call).
+    """
+
+    outcome: Literal["accept", "refuse", "either"]
+    rule: str
+    why: str
+    status: int | None = None
+    file: Name | None = None
+    content: Content | None = None
+
+
+Platform: TypeAlias = Literal["posix", "windows"]
+
+
+class Case(Struct):
+    """One test input. ``id`` is ``family/slug`` or ``family/slug[variant]`` and never reused; ``rules`` are those it aims at."""
+
+    id: str
+    summary: str
+    intent: Literal["control", "benign", "hostile"]
+    rules: tuple[str, ...]
+    world: World
+    calls: tuple[Call, ...]
+    model: Model = Model()
+    limits: Limits = Limits()
+    expect: tuple[Expect, ...] = ()
+    """One for each call; empty means that the specification is asked."""
+
+    @property
+    def family(self) -> str:
+        """The family that the case belongs to."""
+        return self.id.partition("/")[0]
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the case costs seconds or gigabytes rather than microseconds."""
+        contents = [content_of(e) for e in self.world.entries if isinstance(e, File)]
+        contents += [c.payload for c in self.calls if c.op == "write" and c.payload]
+        return any(c.race for c in self.calls) or any((16 << 20) < c.size < (1 << 40) for c in contents)

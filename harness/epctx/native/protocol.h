@@ -1,0 +1,117 @@
+// The messages between the harness and the driver, as plain structures (little endian, natural alignment).
+//
+// The driver is a program: it enters the box before it is executed, loads one target (a shared library with the C ABI of
+// epctx_target.h), says hello, and then answers requests, one reply each, until its socket closes. Both sides live on one machine.
+//
+//   argv      driver --target FILE [--ort FILE]      (libonnxruntime; without it the stand-in API is used)
+//             [--set TEXT]                           (options of the target, handed to epctx_target_configure)
+//   fd 3      stream socket: requests in, hello and replies out
+//   fd 4      bulk memory (a memfd): payloads and outputs of more than kInlineLimit bytes; one request at a time owns it
+//   stdout,
+//   stderr    free for the target; the harness keeps the tail as evidence
+//
+// A message is a header with the total size, then fields: Field, followed by `size` bytes, padded to 8.
+#pragma once
+
+#include <cstdint>
+
+namespace epctx {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kInlineLimit = 32 * 1024;
+
+enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3 };
+
+enum RequestFlag : uint32_t {
+  kGraph = 1u << 0,           // the name comes from a model: the target gets an OrtGraph whose model path is kModelPath
+  kHeld = 1u << 1,            // the output holds data of an earlier read (made through a read callback) before the call
+  kMoves = 1u << 2,           // exercise moves of the output afterwards
+  kSeparateFallback = 1u << 3,  // write: call the overload with a fallback name (kFallback; absent: NULL)
+  kPayloadInBulk = 1u << 4,   // write: the payload is the first `payload_size` bytes of fd 4
+  kNullPayload = 1u << 5,     // write: the buffer is NULL
+};
+
+enum class AllocatorKind : uint32_t { kDefault = 0, kCaller = 1, kNull = 2, kError = 3 };
+
+enum class Tag : uint32_t {
+  // request
+  kName = 1,           // absent: a NULL name. No terminator; the driver adds one (so that bytes after a NUL are cut by C strings)
+  kFallback = 2,
+  kModelPath = 3,      // what Graph_GetModelPath gives; empty for a model from memory
+  kPayload = 4,
+  kReadCallback = 5,   // CallbackScript, then its data: the payload (`data_size` bytes), then the text
+  kWriteCallback = 6,  // CallbackScript, then the text
+  kResize = 7,         // u64 size, then the path: while the target allocates, the file is cut or grown
+  kRace = 8,           // u32 rounds, u32 length of a, then path a, then path b: exchanged without pause while the call repeats
+  kRaceInside = 9,     // bytes of a good result, for sorting the rounds
+  kNode = 10,          // load: one node. Its content is fields again: kNodeText (domain, then op type), kAttribute...
+  kNodeText = 11,
+  kAttribute = 12,     // u32 type (OrtOpAttrType), u32 length of the name, the name, then the value: i64, float, bytes,
+                       // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
+  // hello and reply
+  kHelloText = 32,     // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","load"],"error":""}
+  kMessage = 33,       // the status's text, any bytes
+  kOutput = 34,        // the output's bytes, when not in bulk
+  kException = 35,     // what() of an exception that reached the C boundary
+  kCallback = 36,      // CallbackRecord, then the name's bytes, then (write) the payload's bytes when at most kInlineLimit
+  kMoveFault = 37,     // a broken promise of a move, in words
+  kRaceCounts = 38,    // RaceCounts
+  kLoadedName = 39,    // load: a name that the target asked for
+};
+
+struct Header {
+  uint32_t size;  // of the whole message, header included
+  uint32_t kind;  // 0 hello, 1 request, 2 reply
+};
+
+struct Field {
+  uint32_t tag;
+  uint32_t size;
+};
+
+struct Request {  // follows the header; fields follow it
+  uint32_t op;
+  uint32_t flags;
+  uint32_t allocator;
+  uint32_t reserved;
+  int64_t file_size_limit;  // RLIMIT_FSIZE (soft) during the call; -1: none
+  uint64_t payload_size;
+};
+
+struct CallbackScript {
+  int32_t code;  // OrtErrorCode of the status to give, 0 for success
+  uint32_t has_content;  // read: 0 gives a NULL buffer and size 0
+  uint64_t data_size;
+};
+
+struct CallbackRecord {
+  uint32_t direction;  // 0 read, 1 write
+  uint32_t state_ok;   // the state pointer was the registered one
+  uint64_t size;
+  uint32_t name_size;
+  uint32_t reserved;
+};
+
+struct RaceCounts {
+  uint32_t rounds, inside, refused, outside, torn, reserved;
+};
+
+enum ReplyFlag : uint32_t {
+  kOutputInBulk = 1u << 0,   // the output is the first `output_size` bytes of fd 4
+  kOutputNull = 1u << 1,     // data() was NULL
+  kAdopted = 1u << 2,        // data() was the buffer that the callback allocated
+  kThrew = 1u << 3,          // an exception reached the C boundary (kException)
+  kNotHeld = 1u << 4,        // the output could not be made to hold data first
+  kCallerReleased = 1u << 5,
+};
+
+struct Reply {  // follows the header; fields follow it
+  uint32_t flags;
+  int32_t code;  // OrtErrorCode of the status, 0 for a NULL status
+  uint64_t output_size;
+  uint64_t nanoseconds;
+  uint64_t allocated, freed, live, bad_frees, caller_allocated, peak, largest;
+  uint64_t statuses, statuses_released, bad_releases;
+};
+
+}  // namespace epctx

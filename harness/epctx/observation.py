@@ -1,0 +1,156 @@
+"""Observations: everything that was seen while a case ran, as pure data, apart from what was expected and from what it means.
+
+Made by ``epctx.run`` from the driver's reply, the watch and the comparison of the world before and after; judged by
+``epctx.oracle``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Literal, TypeAlias
+
+from epctx.case import Content, Struct, stream, TAIL
+
+Place: TypeAlias = Literal["inside", "outside", "above"]
+"""Where an entry lies: in the model directory, elsewhere in the world, or above the world's root (in its margin)."""
+
+
+def digest(data: bytes | memoryview) -> str:
+    """The name of some bytes: the first half of their SHA-256, in hex."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+@functools.lru_cache(maxsize=4096)
+def content_digest(content: Content) -> str:
+    """The digest of a content, as ``digest`` would give it for the whole of its bytes; hashed in pieces, so a large one is fine."""
+    if not content.sparse:
+        return digest(stream(content.key, content.size))
+    tail = stream(content.key, min(TAIL, content.size))
+    state, hole, zeros = hashlib.sha256(), content.size - len(tail), bytes(1 << 20)
+    while hole > 0:
+        state.update(zeros[:hole])
+        hole -= len(zeros)
+    state.update(tail)
+    return state.hexdigest()[:32]
+
+
+class Touched(Struct):
+    """An event on an entry: ``names`` are all world paths of that inode, or the path at which it appeared or went."""
+
+    what: Literal["open", "create", "modify", "delete", "move", "attributes"]
+    names: tuple[str, ...]
+    place: Place
+
+
+class State(Struct):
+    """What was at a path: ``inode`` 0 and kind ``absent`` if nothing. ``digest`` is of a file's bytes, or a link's text."""
+
+    kind: Literal["absent", "file", "dir", "link", "fifo", "socket", "device"] = "absent"
+    inode: int = 0
+    mode: int = 0
+    size: int = 0
+    digest: str = ""
+
+
+class Change(Struct):
+    """A difference between the world (or its margin) before and after a call."""
+
+    path: str
+    place: Place
+    before: State
+    after: State
+
+
+class Output(Struct):
+    """The output object after the call. ``null`` is a NULL data pointer; ``adopted`` that the data pointer is the callback's buffer."""
+
+    size: int
+    digest: str
+    null: bool = False
+    adopted: bool = False
+    head: str = ""
+    """The first 64 bytes, in hex."""
+
+
+class Memory(Struct):
+    """What the tracking allocator counted, from before the call until the output was destroyed (sizes in bytes)."""
+
+    allocated: int = 0
+    freed: int = 0
+    live: int = 0
+    bad_frees: int = 0
+    """Frees of a pointer twice, of a foreign one, or through another allocator than the one that made it."""
+    caller_allocated: int = 0
+    """Allocations made through the allocator that the caller gave."""
+    caller_released: bool = False
+    """Whether the caller's allocator itself was released."""
+    peak: int = 0
+    largest: int = 0
+    """The largest single request, answered or not."""
+    statuses: int = 0
+    statuses_released: int = 0
+    bad_releases: int = 0
+
+
+class CallbackSeen(Struct):
+    """One invocation of a scripted callback."""
+
+    direction: Literal["read", "write"]
+    name: str
+    """The name's bytes in hex."""
+    size: int = 0
+    digest: str = ""
+    state_ok: bool = True
+
+
+class RaceSeen(Struct):
+    """How the rounds of a race ended."""
+
+    rounds: int
+    inside: int
+    refused: int
+    outside: int
+    torn: int
+
+
+class Seen(Struct):
+    """What was seen of one call."""
+
+    ended: Literal["returned", "hang", "crash", "exception"]
+    detail: str = ""
+    """The signal, the exception's text, how a hang was ended, the last lines that the target printed."""
+    code: int = 0
+    message: str = ""
+    """The status's text; bytes that are not UTF-8 as backslash escapes, control characters as they came."""
+    output: Output | None = None
+    """read: the output object after the call; None for a write and for a call that did not return."""
+    reads: tuple[str, ...] = ()
+    """World paths of the files whose whole content came back (known by digest)."""
+    leaks: tuple[str, ...] = ()
+    """World paths of files outside the model directory of which some bytes are in the output or the error text."""
+    touched: tuple[Touched, ...] = ()
+    changes: tuple[Change, ...] = ()
+    memory: Memory = Memory()
+    callbacks: tuple[CallbackSeen, ...] = ()
+    moves: tuple[str, ...] = ()
+    """Which promises of a move were broken, in words."""
+    race: RaceSeen | None = None
+    names: tuple[str, ...] = ()
+    """load: the names, in hex, that the target asked for."""
+    seconds: float = 0.0
+
+
+class Observation(Struct):
+    """What was seen of one case: one ``Seen`` for each call that was made, the last of which may be the one that ended it.
+
+    ``skipped`` is the reason why the case could not be run here, and ``error`` that the harness failed at it; both else empty.
+    """
+
+    case: str
+    target: str
+    calls: tuple[Seen, ...] = ()
+    skipped: str = ""
+    error: str = ""
+    confirmed: bool = True
+    """False for a hang or crash that did not come again when the case ran alone."""
