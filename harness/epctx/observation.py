@@ -86,6 +86,8 @@ class Memory(Struct):
     caller_released: bool = False
     """Whether the caller's allocator itself was released."""
     peak: int = 0
+    resident_peak: int = 0
+    """How far the resident memory of the process rose during the call; measured for large contents only, else 0."""
     largest: int = 0
     """The largest single request, answered or not."""
     statuses: int = 0
@@ -149,6 +151,8 @@ class Observation(Struct):
 
     case: str
     target: str
+    root: str = ""
+    """The real path of the world's root: what ``{root}`` stood for."""
     calls: tuple[Seen, ...] = ()
     skipped: str = ""
     error: str = ""

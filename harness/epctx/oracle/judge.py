@@ -1,0 +1,99 @@
+"""From an observation to a verdict: every rule looks at every call."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from epctx.case import Case, Expect, Struct
+from epctx.observation import Observation, Seen
+from epctx.oracle.profile import Profile, Tier
+from epctx.oracle.rule import RULES, SEVERITIES, Look, Noted, Rule, Severity
+from epctx.spec import predict
+
+Result: TypeAlias = Literal["pass", "note", "fail", "hang", "crash", "skip", "error"]
+Outcome: TypeAlias = Literal["accepted", "refused", "hang", "crash", "exception"]
+
+
+class Finding(Struct):
+    """A rule that an observation breaks (``fails``), or what a rule outside the profile or a policy has to report."""
+
+    rule: str
+    tier: Tier
+    severity: Severity
+    call: int
+    """Index of the call in the case."""
+    expected: str
+    happened: str
+    file: str = ""
+    fails: bool = True
+
+
+class Verdict(Struct):
+    """What an observation means under a profile. ``outcomes`` is what was seen of each call, ``result`` what it comes to."""
+
+    case: str
+    result: Result
+    outcomes: tuple[Outcome, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    """Why the case was skipped, or what the harness failed at."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether a rule of the profile was broken."""
+        return self.result in ("fail", "hang", "crash")
+
+
+def judge(case: Case, observation: Observation, profile: Profile) -> Verdict:
+    """Judge what was seen of ``case`` by every rule."""
+    if observation.skipped:
+        return Verdict(case.id, "skip", reason=observation.skipped)
+    if observation.error:
+        return Verdict(case.id, "error", reason=observation.error)
+    expects = expectations(case, profile)
+    root = observation.root.encode("utf-8", "surrogateescape")
+    findings: list[Finding] = []
+    for index, seen in enumerate(observation.calls):
+        findings += _rulings(Look(case, case.calls[index], expects[index], seen, profile, root), index)
+    findings.sort(key=lambda f: (not f.fails, SEVERITIES.index(f.severity), f.call))
+    return Verdict(case.id, _result(observation, findings), tuple(map(_outcome, observation.calls)), tuple(findings))
+
+
+def _rulings(look: Look, index: int) -> list[Finding]:
+    findings = []
+    for rule in applicable(look):
+        ruling = rule.test(look)
+        if ruling is not None:
+            fails = not isinstance(ruling, Noted) and (rule.tier in look.profile.tiers or rule.tier == "policy")
+            findings.append(Finding(rule.id, rule.tier, rule.severity, index, ruling.expected, ruling.happened, ruling.file, fails))
+    return findings
+
+
+def applicable(look: Look) -> list[Rule]:
+    """The rules that apply to a call: those with a condition of their own that it meets, and the one that decides it."""
+    rules = [rule for rule in CONDITIONAL if rule.applies(look)]
+    decider = DECIDING.get(look.expect.rule)
+    return [decider, *rules] if decider is not None else rules
+
+
+def _result(observation: Observation, findings: list[Finding]) -> Result:
+    if not any(f.fails for f in findings):
+        return "note" if findings else "pass"
+    endings = {seen.ended for seen in observation.calls}
+    return "hang" if "hang" in endings else "crash" if endings & {"crash", "exception"} else "fail"
+
+
+def _outcome(seen: Seen) -> Outcome:
+    if seen.ended != "returned":
+        return seen.ended
+    return "refused" if seen.code else "accepted"
+
+
+def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
+    """What is expected of each call of a case under a profile: its own expectation where it states one
+    for POSIX, else the specification's for the profile's platform."""
+    return case.expect if case.expect and profile.platform == "posix" else predict(case, profile.platform)
+
+
+CONDITIONAL = tuple(rule for rule in RULES.values() if not rule.deciding)
+DECIDING = {rule.id: rule for rule in RULES.values() if rule.deciding}

@@ -1,0 +1,190 @@
+"""What a rule is, what it looks at, and what it can say."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from epctx.case import OK, Call, Case, Expect, File, Name, Struct, content_of, raw, shown
+from epctx.observation import Seen, content_digest
+from epctx.oracle.profile import Profile, Tier
+
+Severity: TypeAlias = Literal["critical", "high", "medium", "low"]
+SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
+
+
+class Broken(Struct):
+    """The evidence that a rule was broken: what was expected, what happened, and the world path of the file concerned, if any."""
+
+    expected: str
+    happened: str
+    file: str = ""
+
+
+class Noted(Broken):
+    """Something that a policy leaves open, for the report; never a failure."""
+
+
+Ruling: TypeAlias = Broken | None
+"""What a rule that applies says about one call: ``None`` means that it held."""
+
+HELD: Ruling = None
+
+
+class Look:
+    """One call of a case beside what was expected and what was seen of it: what every rule is given."""
+
+    __slots__ = ("__dict__", "call", "case", "expect", "profile", "root", "seen")
+
+    def __init__(self, case: Case, call: Call, expect: Expect, seen: Seen, profile: Profile, root: bytes) -> None:
+        self.case, self.call, self.expect, self.seen, self.profile, self.root = case, call, expect, seen, profile, root
+
+    @cached_property
+    def returned(self) -> bool:
+        """The call came back, with whatever status."""
+        return self.seen.ended == "returned"
+
+    @cached_property
+    def accepted(self) -> bool:
+        """The call came back with success."""
+        return self.seen.ended == "returned" and self.seen.code == OK
+
+    @cached_property
+    def refused(self) -> bool:
+        """The call came back with an error status."""
+        return self.seen.ended == "returned" and self.seen.code != OK
+
+    @cached_property
+    def happened(self) -> str:
+        """How the call ended, in words."""
+        seen = self.seen
+        if seen.ended != "returned":
+            return {"hang": "it did not return", "crash": "it crashed", "exception": "it threw"}[seen.ended] + (
+                f" ({seen.detail})" if seen.detail else ""
+            )
+        if seen.code != OK:
+            return f"it was refused with code {seen.code}: {shown(seen.message.encode('utf-8', 'backslashreplace'), 160)}"
+        if seen.output is None:
+            return "it was accepted"
+        source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
+        return f"it was accepted with {seen.output.size} bytes{source}"
+
+    @cached_property
+    def allowed(self) -> str:
+        """The world path of the one file that this call may touch, '' for none."""
+        return "" if self.expect.file is None else path_text(self.expect.file)
+
+    @cached_property
+    def strays(self) -> tuple[str, ...]:
+        """World paths that were changed although the expectation does not name them (nor the inode that it names)."""
+        own = {self.allowed} if self.expect.outcome != "refuse" else set()
+        return tuple(c.path for c in self.seen.changes if c.path not in own)
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the bytes that were read, or that the written file holds, are those expected (where they are known)."""
+        content = self.expect.content
+        if content is None:
+            return True
+        if self.call.op == "write":
+            after = [c.after for c in self.seen.changes if c.path == self.allowed]
+            return not after or (after[-1].size == content.size and after[-1].digest == content_digest(content))
+        output = self.seen.output
+        return output is not None and output.size == content.size and output.digest == content_digest(content)
+
+    def decided(self) -> Ruling:
+        """The plain judgement of the rule that decides a call: refused and nothing changed, or accepted on the right file."""
+        expect, seen = self.expect, self.seen
+        if not self.returned:
+            return Broken(self.expectation, self.happened, self.allowed)
+        if expect.outcome == "refuse":
+            if self.accepted:
+                return Broken(self.expectation, self.happened, ", ".join(seen.reads or self.strays))
+            if self.strays:
+                return Broken(f"{self.expectation}, and nothing changes", f"{self.happened}, but changed {self.strays[0]}", self.strays[0])
+            return HELD
+        if self.refused:
+            return HELD if expect.outcome == "either" else Broken(self.expectation, self.happened, self.allowed)
+        if self.call.op == "write":
+            return self._landed()
+        if self.exact or not seen.reads or self.allowed in seen.reads:
+            return HELD
+        return Broken(self.expectation, self.happened, seen.reads[0])
+
+    def _landed(self) -> Ruling:
+        """Whether an accepted write went to the file that it names, and nowhere else."""
+        if self.strays:
+            return Broken(self.expectation, f"{self.happened}, but changed {self.strays[0]}", self.strays[0])
+        if self.allowed and not self._same_before and not any(c.path == self.allowed for c in self.seen.changes):
+            return Broken(self.expectation, f"{self.happened}, but {self.allowed} is as it was", self.allowed)
+        return HELD
+
+    @property
+    def _same_before(self) -> bool:
+        """An empty file that an empty payload replaces in place looks as if nothing had happened."""
+        content = self.expect.content
+        return content is not None and content.size == 0 and any(
+            isinstance(e, File) and path_text(e.path) == self.allowed and content_of(e).size == 0 for e in self.case.world.entries
+        )
+
+    @cached_property
+    def expectation(self) -> str:
+        """What the specification expects of this call, in words."""
+        expect = self.expect
+        if expect.outcome == "refuse":
+            return "refused" + (f" with code {expect.status}" if expect.status is not None else "")
+        words = "accepted" if expect.outcome == "accept" else "refused, or accepted"
+        return words + (f" on {self.allowed}" if self.allowed else "")
+
+
+def path_text(path: Name) -> str:
+    """A world path as observations write it: bytes that are not UTF-8 as backslash escapes."""
+    return path if isinstance(path, str) else raw(path).decode("utf-8", "backslashreplace")
+
+
+class Rule:
+    """One clause of the specification.
+
+    ``statement`` is the first paragraph of the docstring of the function that judges it, ``why`` the rest. A rule is
+    ``deciding`` if it applies to the calls that the specification decides by it, and conditional if it has its own condition.
+    """
+
+    __slots__ = ("applies", "deciding", "id", "severity", "source", "statement", "test", "tier", "why")
+
+    def __init__(
+        self,
+        id: str,
+        tier: Tier,
+        severity: Severity,
+        source: str,
+        applies: Callable[[Look], bool] | None,
+        test: Callable[[Look], Ruling],
+    ) -> None:
+        self.id, self.tier, self.severity, self.source = id, tier, severity, source
+        self.deciding, self.applies, self.test = applies is None, applies or (lambda look: look.expect.rule == id), test
+        text = inspect.getdoc(test) or ""
+        self.statement, _, self.why = (part.strip() for part in text.partition("\n\n"))
+
+
+RULES: dict[str, Rule] = {}
+"""Every rule by its id, in the order in which they are written."""
+
+
+def rule(
+    id: str, tier: Tier, severity: Severity, source: str, applies: Callable[[Look], bool] | None = None
+) -> Callable[[Callable[[Look], Ruling]], Callable[[Look], Ruling]]:
+    """Register a function as the rule ``id``.
+
+    Without ``applies`` the rule looks at the calls that the specification decides by it (``expect.rule``), with it at every
+    call for which it answers true. ``source`` names the clause: a heading of the design document, or where else it is from.
+    """
+
+    def register(test: Callable[[Look], Ruling]) -> Callable[[Look], Ruling]:
+        if id in RULES:
+            raise ValueError(f"two rules have the id {id}")
+        RULES[id] = Rule(id, tier, severity, source, applies, test)
+        return test
+
+    return register

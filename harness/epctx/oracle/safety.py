@@ -1,0 +1,113 @@
+"""The safety invariants: what must hold for every call, whatever its name, its world and its outcome."""
+
+from __future__ import annotations
+
+from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
+
+HANDLING = "Untrusted name handling"
+
+
+def _untrusted(look: Look) -> bool:
+    return look.call.source == "model"
+
+
+@rule("safe.no-outside-read", "spec", "critical", HANDLING, applies=_untrusted)
+def no_outside_read(look: Look) -> Ruling:
+    """No byte of a file outside the model directory reaches the output or an error text, and no such file is opened.
+
+    Whoever can choose `ep_cache_context` could otherwise read any file of the process: keys, other users' models, tokens. A
+    file that is opened and only then refused counts too: opening alone can block, trigger a device, or reveal that it exists.
+    """
+    allowed = look.allowed
+    for path in look.seen.leaks:
+        if path != allowed:
+            return Broken("no byte from outside the model directory", f"{look.happened}; it holds bytes of {path}", path)
+    for touched in look.seen.touched:
+        if touched.what == "open" and touched.place != "inside" and allowed not in touched.names:
+            return Broken("no file outside the model directory is opened", f"{look.happened}; opened {touched.names[0]}", touched.names[0])
+    return HELD
+
+
+@rule("safe.no-outside-write", "spec", "critical", HANDLING, applies=_untrusted)
+def no_outside_write(look: Look) -> Ruling:
+    """Nothing outside the model directory is created, changed, truncated, removed or renamed.
+
+    A write that escapes turns a model file into code execution: a plugin, a shell profile or a library beside the model is enough.
+    """
+    allowed = {name for t in look.seen.touched if look.allowed in t.names for name in t.names} | {look.allowed}
+    for change in look.seen.changes:
+        if change.place != "inside" and change.path not in allowed:
+            kind = "created" if change.before.kind == "absent" else "removed" if change.after.kind == "absent" else "changed"
+            return Broken("nothing outside the model directory changes", f"{look.happened}; {kind} {change.path}", change.path)
+    for touched in look.seen.touched:
+        if touched.what != "open" and touched.place != "inside" and not allowed.intersection(touched.names):
+            return Broken("nothing outside the model directory changes", f"{look.happened}; {touched.what} of {touched.names[0]}", touched.names[0])
+    return HELD
+
+
+@rule("safe.no-hang", "spec", "high", HANDLING, applies=lambda look: True)
+def no_hang(look: Look) -> Ruling:
+    """The call returns within its time limit.
+
+    A FIFO in the model directory, or a link to a device, stops a loader that opens before it looks: a cheap denial of service.
+    """
+    if look.seen.ended == "hang":
+        return Broken(f"the call returns within {look.case.limits.seconds:g} s", look.happened, look.allowed)
+    return HELD
+
+
+@rule("safe.no-crash", "spec", "high", "Backward Compatibility", applies=lambda look: True)
+def no_crash(look: Look) -> Ruling:
+    """No signal, abort, sanitizer report, or C++ exception across the C boundary.
+
+    An exception that crosses a C boundary is undefined behaviour, and usually ends the application that loaded the model.
+    """
+    if look.seen.ended in ("crash", "exception"):
+        return Broken("the call returns a status", look.happened, look.allowed)
+    return HELD
+
+
+@rule("safe.error-has-text", "spec", "low", "Named-Buffer I/O Callbacks", applies=lambda look: look.refused)
+def error_has_text(look: Look) -> Ruling:
+    """An error carries a code other than OK and a non-empty message.
+
+    Without a text nobody who meets the refusal can tell a hostile model from a missing file.
+    """
+    return HELD if look.seen.message else Broken("an error with a text", f"code {look.seen.code} with an empty text")
+
+
+@rule(
+    "out.empty-on-error",
+    "spec",
+    "medium",
+    "EpContextData — zero-copy owning buffer",
+    applies=lambda look: look.refused and look.seen.output is not None,
+)
+def empty_on_error(look: Look) -> Ruling:
+    """After any error the output is empty, also when it held data before the call.
+
+    Bytes left from an earlier read would be taken for the content of the name that was just refused.
+    """
+    output = look.seen.output
+    if output is not None and (output.size or not output.null):
+        return Broken("an empty output", f"{look.happened}, and the output still holds {output.size} bytes")
+    return HELD
+
+
+@rule("own.no-leak", "spec", "medium", "EpContextData — zero-copy owning buffer", applies=lambda look: look.returned)
+def no_leak(look: Look) -> Ruling:
+    """Every allocation and every status is released exactly once, by the allocator that made it.
+
+    A session that is opened again and again with a hostile model must not eat the memory of its process.
+    """
+    memory = look.seen.memory
+    if memory.live:
+        return Broken("nothing allocated remains", f"{look.happened}, and {memory.live} bytes were never freed")
+    if memory.bad_frees:
+        return Broken("each allocation is freed once by its own allocator", f"{look.happened}, with {memory.bad_frees} wrong frees")
+    if memory.statuses != memory.statuses_released or memory.bad_releases:
+        return Broken(
+            "each status is released once",
+            f"{memory.statuses} statuses made, {memory.statuses_released} released, {memory.bad_releases} released wrongly",
+        )
+    return HELD

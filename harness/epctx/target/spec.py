@@ -1,0 +1,47 @@
+"""Targets by name: ``kind:what?option=value&option=value``."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from epctx.case import Struct
+from epctx.errors import UsageError
+
+
+class TargetSpec(Struct):
+    """A target as the user wrote it (``text``), taken apart. Options given twice keep all values."""
+
+    text: str
+    kind: str
+    what: str = ""
+    options: dict[str, tuple[str, ...]] = {}
+
+    def option(self, name: str, default: str = "") -> str:
+        """The one value of an option; UsageError if it was given more than once."""
+        values = self.options.get(name, (default,))
+        if len(values) > 1:
+            raise UsageError(f"Target {self.text!r} gives {name} {len(values)} times; give it once.")
+        return values[0]
+
+    def allow(self, *names: str) -> None:
+        """Refuse options that the kind does not have, with the nearest one that it has; UsageError."""
+        for name in self.options:
+            if name not in names:
+                near = get_close_matches(name, names, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names) or 'no options'}."
+                raise UsageError(f"Target {self.text!r} has an unknown option {name!r}; {hint}")
+
+
+def parse(text: str) -> TargetSpec:
+    """Take a target's name apart; UsageError if it is no such name."""
+    head, mark, tail = text.partition("?")
+    kind, _, what = head.partition(":")
+    if not kind:
+        raise UsageError(f"{text!r} names no target; write KIND or KIND:WHAT?OPTION=VALUE, for example weak:S7 (see `epctx list targets`).")
+    options: dict[str, tuple[str, ...]] = {}
+    for part in tail.split("&") if mark else []:
+        name, equals, value = part.partition("=")
+        if not name or not equals:
+            raise UsageError(f"Target {text!r}: {part!r} is no option; write OPTION=VALUE, with & between two of them.")
+        options[name] = (*options.get(name, ()), value)
+    return TargetSpec(text, kind, what, options)

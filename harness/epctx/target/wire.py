@@ -1,0 +1,104 @@
+"""The messages of ``native/protocol.h`` in Python: a request is packed, a reply unpacked."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from epctx.case import Attribute, Callback, Struct, raw, stream
+from epctx.errors import HarnessError
+
+PROTOCOL = 1
+INLINE_LIMIT = 32 * 1024
+"""Payloads and outputs of more bytes go through bulk memory."""
+
+HEADER = struct.Struct("<II")
+FIELD = struct.Struct("<II")
+REQUEST = struct.Struct("<IIIIqQ")
+SCRIPT = struct.Struct("<iIQ")
+RECORD = struct.Struct("<IIQII")
+RACE_COUNTS = struct.Struct("<6I")
+REPLY = struct.Struct("<Ii12Q")
+
+HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2
+
+OPS = {"read": 1, "write": 2, "load": 3}
+GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD = (1 << n for n in range(6))
+ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
+
+(NAME, FALLBACK, MODEL_PATH, PAYLOAD, READ_CALLBACK, WRITE_CALLBACK, RESIZE, RACE, RACE_INSIDE, NODE, NODE_TEXT, ATTRIBUTE, CWD) = range(1, 14)
+(HELLO_TEXT, MESSAGE, OUTPUT, EXCEPTION, CALLBACK, MOVE_FAULT, RACE_COUNT, LOADED_NAME) = range(32, 40)
+
+OUTPUT_IN_BULK, OUTPUT_NULL, ADOPTED, THREW, NOT_HELD, CALLER_RELEASED = (1 << n for n in range(6))
+
+UNDEFINED, INT, INTS, FLOAT, FLOATS, STRING, STRINGS = range(7)
+"""Members of OrtOpAttrType."""
+
+
+def field(tag: int, data: bytes) -> bytes:
+    """One field, padded to a multiple of 8 bytes."""
+    size = len(data)
+    return FIELD.pack(tag, size) + data + b"\0" * (-size % 8)
+
+
+def message(kind: int, body: bytes) -> bytes:
+    """A whole message: header and body."""
+    return HEADER.pack(HEADER.size + len(body), kind) + body
+
+
+def script(callback: Callback) -> bytes:
+    """A scripted callback: its fixed part, its payload, its text."""
+    content = callback.content
+    data = b"" if content is None else stream(content.key, content.size)
+    return SCRIPT.pack(callback.code, content is not None, len(data)) + data + raw(callback.text)
+
+
+def attribute(attr: Attribute, root: bytes) -> bytes:
+    """A node's attribute as ONNX Runtime would type it."""
+    name = attr.name.encode()
+    if attr.text is not None:
+        kind, value = STRING, raw(attr.text, root)
+    elif attr.number is not None:
+        kind, value = INT, struct.pack("<q", attr.number)
+    elif attr.real is not None:
+        kind, value = FLOAT, struct.pack("<f", attr.real)
+    elif attr.texts is not None:
+        texts = [raw(t, root) for t in attr.texts]
+        kind, value = STRINGS, struct.pack("<I", len(texts)) + b"".join(struct.pack("<I", len(t)) + t for t in texts)
+    elif attr.numbers is not None:
+        kind, value = INTS, struct.pack(f"<I{len(attr.numbers)}q", len(attr.numbers), *attr.numbers)
+    else:
+        kind, value = UNDEFINED, b""
+    return struct.pack("<II", kind, len(name)) + name + value
+
+
+def fields(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
+    """The fields of a message from ``offset`` on; HarnessError if they do not fill it exactly."""
+    end = len(data)
+    while offset < end:
+        tag, size = FIELD.unpack_from(data, offset)
+        offset += FIELD.size
+        if offset + size > end:
+            raise HarnessError(f"The driver sent a field {tag} of {size} bytes that its message has no room for.")
+        yield tag, data[offset : offset + size]
+        offset += size + -size % 8
+
+
+class Hello(Struct):
+    """What a driver says about itself and its target when it is up. ``can`` holds read, write, fallback, load."""
+
+    target: str
+    ort: str
+    can: frozenset[str]
+    error: str = ""
+
+
+def hello(data: bytes) -> Hello:
+    """Read the driver's hello (a whole message); HarnessError for another protocol."""
+    texts: list[dict[str, Any]] = [json.loads(value) for tag, value in fields(data, HEADER.size) if tag == HELLO_TEXT]
+    if len(texts) != 1 or texts[0].get("protocol") != PROTOCOL:
+        raise HarnessError("The driver speaks another version of the protocol; remove the build cache and run again.")
+    text = texts[0]
+    return Hello(text["target"], text["ort"], frozenset(text["can"]), text["error"])
