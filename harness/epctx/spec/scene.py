@@ -1,0 +1,96 @@
+"""The setting in which the calls of a case are predicted: its tree, and the model directory as the specification sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from epctx.case import Case, Content, Name, Platform, World, raw
+from epctx.spec.tree import ROOT, Node, Place, Tree, components
+
+KEPT = 512
+"""Settings that are remembered; the cases of a family, and of a campaign, share few worlds."""
+
+
+@dataclass(slots=True)
+class Base:
+    """The model directory: the directory part of what the runtime was given, resolved.
+
+    ``plain`` is whether it was given as an absolute path without links, ``.`` or ``..``; ``real`` the directory of the real file
+    where the model is a link to one elsewhere; ``length`` the bytes of the directory as given, for the limits on paths.
+    """
+
+    place: Place
+    plain: bool
+    length: int
+    real: Place | None
+
+
+class Scene:
+    """A tree and the model directory in it (None for a model from memory), and what the last write did."""
+
+    __slots__ = ("base", "platform", "tree", "written")
+
+    def __init__(self, tree: Tree, given: Name, platform: Platform) -> None:
+        self.tree = tree
+        self.platform = platform
+        path = raw(given, ROOT)
+        self.base = _base(tree, path.replace(b"\\", b"/") if platform == "windows" else path) if path else None
+        self.written: tuple[Place, Content, bool] | None = None
+        """Where the last predicted write would put which content, and whether that is certain."""
+
+    @property
+    def windows(self) -> bool:
+        """Whether names follow the rules of Windows."""
+        return self.platform == "windows"
+
+    def settle(self) -> None:
+        """Let the last predicted write happen in the tree, so that the next call sees it."""
+        if self.written is None:
+            return
+        (place, content, sure), self.written = self.written, None
+        old = place.node
+        if old is not None and len(old.inode.homes) == 1:
+            node = old.inode
+        elif old is not None:  # a rename gives this name a new inode, a truncation changes all names: who knows
+            old.inode.unsure, node, sure = True, Node("file", 0o644, tuple(place.path)), False
+            self.tree.put(place, node)
+        else:
+            node = Node("file", 0o644, tuple(place.path))
+            self.tree.put(place, node)
+        node.content, node.unsure = content, node.unsure or not sure
+
+
+def _base(tree: Tree, given: bytes) -> Base:
+    head, _, leaf = given.rpartition(b"/")
+    absolute = given.startswith(b"/")
+    start = Place([tree.top], []) if absolute else tree.cwd
+    parts = components(head.rstrip(b"/")) if head.rstrip(b"/") else []
+    place = tree.weakly(start, parts)
+    node, real = place.node, None
+    if node is not None and node.kind == "dir" and (model := tree.child(node, leaf)) is not None and model.kind == "link":
+        target = tree.walk(place, [leaf])
+        if not target.fault and target.names[:-1] != place.names:
+            real = Place(target.nodes[:-1], target.names[:-1])
+    plain = absolute and not place.links and b"//" not in given and not {b".", b".."} & set(parts)
+    length = len(head) if absolute else len(ROOT) + sum(map(len, tree.cwd.names[8:])) + len(head) + 1
+    return Base(place, plain, length, real)
+
+
+_scenes: dict[tuple[int, Name, Name, Platform], tuple[World, Scene]] = {}
+
+
+def scene_of(case: Case, platform: Platform) -> Scene:
+    """The setting of a case, shared between cases with the same world object: nothing may be changed in it."""
+    key = (id(case.world), case.model.path, case.model.given, platform)
+    found = _scenes.get(key)
+    if found is None:
+        if len(_scenes) >= KEPT:
+            del _scenes[next(iter(_scenes))]
+        # the world is kept beside its setting, so that its id cannot be given to another one
+        found = _scenes[key] = case.world, new_scene(case, platform)
+    return found[1]
+
+
+def new_scene(case: Case, platform: Platform) -> Scene:
+    """A setting of one's own, for a case whose calls change its world."""
+    return Scene(Tree(case.world, case.model.path, fold=platform == "windows"), case.model.given, platform)
