@@ -33,3 +33,7 @@ class NothingRan(EpctxError):
     """No case was left to run, so that nothing can be said about the target."""
 
     exit_code = 4
+
+
+class AttackError(EpctxError):
+    """An attack that is written wrongly: an id twice, a function without its text, an intent that the specification contradicts."""
