@@ -77,9 +77,20 @@ class Look:
         return "" if self.expect.file is None else path_text(self.expect.file)
 
     @cached_property
+    def allowed_names(self) -> frozenset[str]:
+        """All names of the inode that this call may touch: a hard link to an outside file is that file, under a name inside."""
+        if not self.allowed:
+            return frozenset()
+        names = {self.allowed}
+        for known in (*(t.names for t in self.seen.touched), self.seen.reads):
+            if self.allowed in known:
+                names.update(known)
+        return frozenset(names)
+
+    @cached_property
     def strays(self) -> tuple[str, ...]:
         """World paths that were changed although the expectation does not name them (nor the inode that it names)."""
-        own = {self.allowed} if self.expect.outcome != "refuse" else set()
+        own = self.allowed_names if self.expect.outcome != "refuse" else frozenset()
         return tuple(c.path for c in self.seen.changes if c.path not in own)
 
     @cached_property

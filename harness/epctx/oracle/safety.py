@@ -8,7 +8,7 @@ HANDLING = "Untrusted name handling"
 
 
 def _untrusted(look: Look) -> bool:
-    return look.call.source == "model"
+    return look.call.source == "model" and look.call.race is None  # races are measured by contain.race
 
 
 @rule("safe.no-outside-read", "spec", "critical", HANDLING, applies=_untrusted)
@@ -18,12 +18,12 @@ def no_outside_read(look: Look) -> Ruling:
     Whoever can choose `ep_cache_context` could otherwise read any file of the process: keys, other users' models, tokens. A
     file that is opened and only then refused counts too: opening alone can block, trigger a device, or reveal that it exists.
     """
-    allowed = look.allowed
+    allowed = look.allowed_names
     for path in look.seen.leaks:
-        if path != allowed:
+        if path not in allowed:
             return Broken("no byte from outside the model directory", f"{look.happened}; it holds bytes of {path}", path)
     for touched in look.seen.touched:
-        if touched.what == "open" and touched.place != "inside" and allowed not in touched.names:
+        if touched.what == "open" and touched.place != "inside" and not allowed.intersection(touched.names):
             return Broken("no file outside the model directory is opened", f"{look.happened}; opened {touched.names[0]}", touched.names[0])
     return HELD
 
@@ -34,7 +34,7 @@ def no_outside_write(look: Look) -> Ruling:
 
     A write that escapes turns a model file into code execution: a plugin, a shell profile or a library beside the model is enough.
     """
-    allowed = {name for t in look.seen.touched if look.allowed in t.names for name in t.names} | {look.allowed}
+    allowed = look.allowed_names
     for change in look.seen.changes:
         if change.place != "inside" and change.path not in allowed:
             kind = "created" if change.before.kind == "absent" else "removed" if change.after.kind == "absent" else "changed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from epctx.case import Case, Content, Name, Platform, World, raw
+from epctx.case import Case, Content, Name, Platform, World, name_of, raw
 from epctx.spec.tree import ROOT, Node, Place, Tree, components
 
 KEPT = 512
@@ -94,3 +94,13 @@ def scene_of(case: Case, platform: Platform) -> Scene:
 def new_scene(case: Case, platform: Platform) -> Scene:
     """A setting of one's own, for a case whose calls change its world."""
     return Scene(Tree(case.world, case.model.path, fold=platform == "windows"), case.model.given, platform)
+
+
+def model_directory(case: Case) -> Name | None:
+    """The world path of the model directory of a case, links resolved ("": the root); None for a model from memory.
+
+    A model that was given by a path which leads out of the world has none either: nothing in the world is then inside.
+    """
+    scene = scene_of(case, "posix")
+    path = scene.tree.world_path(scene.base.place.path) if scene.base else None
+    return None if path is None else name_of(path)

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from epctx.case import Attribute, Callback, Struct, raw, stream
+from epctx.case import Attribute, Callback, Node, Struct, raw, stream
 from epctx.errors import HarnessError
 
 PROTOCOL = 1
@@ -19,6 +19,8 @@ FIELD = struct.Struct("<II")
 REQUEST = struct.Struct("<IIIIqQ")
 SCRIPT = struct.Struct("<iIQ")
 RECORD = struct.Struct("<IIQII")
+SIZE = struct.Struct("<Q")
+PAIR = struct.Struct("<II")
 RACE_COUNTS = struct.Struct("<6I")
 REPLY = struct.Struct("<Ii12Q")
 
@@ -55,17 +57,17 @@ def script(callback: Callback) -> bytes:
     return SCRIPT.pack(callback.code, content is not None, len(data)) + data + raw(callback.text)
 
 
-def attribute(attr: Attribute, root: bytes) -> bytes:
+def attribute(attr: Attribute) -> bytes:
     """A node's attribute as ONNX Runtime would type it."""
     name = attr.name.encode()
     if attr.text is not None:
-        kind, value = STRING, raw(attr.text, root)
+        kind, value = STRING, raw(attr.text)
     elif attr.number is not None:
         kind, value = INT, struct.pack("<q", attr.number)
     elif attr.real is not None:
         kind, value = FLOAT, struct.pack("<f", attr.real)
     elif attr.texts is not None:
-        texts = [raw(t, root) for t in attr.texts]
+        texts = [raw(t) for t in attr.texts]
         kind, value = STRINGS, struct.pack("<I", len(texts)) + b"".join(struct.pack("<I", len(t)) + t for t in texts)
     elif attr.numbers is not None:
         kind, value = INTS, struct.pack(f"<I{len(attr.numbers)}q", len(attr.numbers), *attr.numbers)
@@ -102,3 +104,10 @@ def hello(data: bytes) -> Hello:
         raise HarnessError("The driver speaks another version of the protocol; remove the build cache and run again.")
     text = texts[0]
     return Hello(text["target"], text["ort"], frozenset(text["can"]), text["error"])
+
+
+def node(node: Node) -> bytes:
+    """A node of the model, as a field that holds its domain, its type and its attributes as fields."""
+    parts = [field(NODE_TEXT, node.domain.encode()), field(NODE_TEXT, node.op_type.encode())]
+    parts += [field(ATTRIBUTE, attribute(a)) for a in node.attributes]
+    return field(NODE, b"".join(parts))

@@ -1,0 +1,132 @@
+"""``epctx check``: judge a target by every case."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from epctx import __version__
+from epctx.case import Case
+from epctx.cli import options
+from epctx.oracle import Profile, profile
+from epctx.report import terminal
+from epctx.report.jsonl import JsonLines
+from epctx.report.record import Footer, Header, Line, footer
+from epctx.run.check import Judged, check
+from epctx.run.runner import Runner
+from epctx.run.select import select, skip
+from epctx.target import Launch
+
+
+@click.command()
+@click.argument("target", default="reference")
+@options.judging
+@options.jobs
+@options.boxing
+@click.option("--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*'.")
+@click.option("--skip", "skips", multiple=True, metavar="'GLOB: REASON'", help="Do not run cases whose id matches.")
+@click.option("--cases", "files", multiple=True, type=click.Path(path_type=Path), help="Run the cases of this file instead of the listed ones.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
+@click.option("--all", "everything", is_flag=True, help="Show every finding in full.")
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write what was seen and what it means as JSON lines.")
+def command(
+    target: str,
+    profile_name: str,
+    policies: tuple[str, ...],
+    jobs: int,
+    unboxed: bool,
+    only: tuple[str, ...],
+    skips: tuple[str, ...],
+    files: tuple[Path, ...],
+    fail_fast: bool,
+    everything: bool,
+    json_path: Path | None,
+) -> None:
+    """Judge TARGET, by default the bundled reference helper.
+
+    \b
+    reference               the bundled helper (?platform=windows: with Windows name rules)
+    weak:NAME               a bundled helper with one fault; see `epctx list weak`
+    header:PATH             a C++ header with the reference signatures;
+                            header:PATH?namespace=NS&include=DIR
+    lib:PATH                a shared library with the C ABI of epctx_target.h
+
+    Exit codes: 0 the target held, 1 findings, 2 bad input, 3 target or harness unusable, 4 nothing ran.
+    """
+    console = Console()
+    listed = options.read_cases(files) if files else options.listed_cases()
+    cases, skipped = select(listed, only, [skip(text) for text in skips])
+    if only and not files:
+        chosen = {c.id for c in cases}
+        cases = [c for c in listed if c.intent == "control" and c.id not in chosen and c.id not in skipped] + cases
+    launch = options.prepared(target, console)
+    judging = profile(profile_name, policies, launch.platform)
+    with ExitStack() as stack:
+        report = stack.enter_context(JsonLines(json_path)) if json_path else None
+        runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else "auto"))
+        conditions = runner.conditions(launch)
+        head = Header(
+            target,
+            judging.name,
+            len(cases),
+            conditions.box,
+            conditions.ort,
+            __version__,
+            datetime.now().astimezone().isoformat(timespec="seconds"),
+            policies=dict(judging.policies),
+            warnings=conditions.warnings,
+        )
+        terminal.header(console, head)
+        if report:
+            report.write(head)
+        done, foot = _run(console, runner, launch, cases, judging, fail_fast)
+        results = [(j.case, j.verdict) for j in done]
+        if report:
+            for judged in done:
+                report.write(Line(judged.index, judged.verdict, judged.observation))
+            report.write(foot)
+    terminal.findings(console, results, head, everything=everything)
+    for reason in dict.fromkeys(skipped.values()):
+        console.print(f"skipped {list(skipped.values()).count(reason)}: {reason}", style="dim", markup=False)
+    terminal.summary(console, head, foot)
+    sys.exit(_exit_code(foot))
+
+
+def _run(
+    console: Console, runner: Runner, launch: Launch, cases: list[Case], judging: Profile, fail_fast: bool
+) -> tuple[list[Judged], Footer]:
+    """Run with a progress bar; an interrupt ends it with what is known so far."""
+    done: list[Judged] = []
+    start, interrupted = time.monotonic(), False
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("cases", total=len(cases), rate="")
+        try:
+            for judged in check(runner, launch, cases, judging, fail_fast=fail_fast):
+                done.append(judged)
+                rate = len(done) / (time.monotonic() - start)
+                progress.update(task, advance=1, rate=f"{rate:,.0f} cases/s")
+        except KeyboardInterrupt:
+            interrupted = True
+    done.sort(key=lambda j: j.index)
+    return done, footer([j.verdict for j in done], time.monotonic() - start, interrupted)
+
+
+def _exit_code(foot: Footer) -> int:
+    counts = foot.counts
+    if any(counts.get(r) for r in ("fail", "hang", "crash")):
+        return 1
+    if counts.get("error"):
+        return 3
+    if foot.interrupted:
+        return 130
+    return 0 if foot.held else 4
+
+

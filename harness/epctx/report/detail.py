@@ -1,0 +1,161 @@
+"""A case and an observation in full, for people: the world as a tree, the calls, what is expected and why, what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from epctx.case import Case, Call, Device, Dir, Entry, Expect, Fifo, File, HardLink, Link, Mount, Socket, content_of, raw, shown
+from epctx.observation import Observation, Seen, State
+
+
+def case_detail(case: Case, expects: Sequence[Expect]) -> RenderableType:
+    """The case ``case``, with what is expected of each of its calls."""
+    parts: list[RenderableType] = [
+        Text.assemble((case.id, "bold"), f"  ({case.intent})"),
+        Text(case.summary),
+        Text(f"aims at {', '.join(case.rules)}", style="dim"),
+        Padding(world_tree(case), (1, 0, 0, 2)),
+        Padding(Text(f"model given as {shown(case.model.given) or '(bytes, no path)'}", style="dim"), (0, 0, 0, 2)),
+    ]
+    for number, (call, expect) in enumerate(zip(case.calls, expects, strict=True), 1):
+        parts.append(Padding(_call(number, call, expect), (1, 0, 0, 2)))
+    return Group(*parts)
+
+
+def world_tree(case: Case) -> Tree:
+    """The world of a case as a tree, links with their text, the working directory and the model marked."""
+    labels: dict[bytes, Text] = {}
+    for entry in case.world.entries:
+        labels[raw(entry.path)] = Text(_label(entry), style=_style(entry))
+    labels[raw(case.model.path)] = Text.assemble((_last(raw(case.model.path)), "bold"), ("  the model", "dim"))
+    root = Tree(Text("{root}", style="dim"), guide_style="dim")
+    nodes: dict[bytes, Tree] = {b"": root}
+    for path in sorted(labels):
+        parts = path.split(b"/")
+        for depth in range(1, len(parts) + 1):
+            at = b"/".join(parts[:depth])
+            if at not in nodes:
+                label = labels.get(at, Text(_last(at) + "/"))
+                if at == raw(case.world.cwd):
+                    label = Text.assemble(label, ("  working directory", "dim"))
+                nodes[at] = nodes[b"/".join(parts[: depth - 1])].add(label)
+    return root
+
+
+def _last(path: bytes) -> str:
+    return shown(path.rpartition(b"/")[2])
+
+
+def _label(entry: Entry) -> str:
+    name = _last(raw(entry.path))
+    match entry:
+        case Dir(mode=mode):
+            return f"{name}/" + (f"  mode {mode:03o}" if mode != 0o755 else "")
+        case File(mode=mode, attribute=attribute):
+            content = content_of(entry)
+            words = [f"{content.size:,} bytes" + (", sparse" if content.sparse else "")]
+            words += [f"mode {mode:03o}"] if mode != 0o644 else []
+            words += [attribute] if attribute else []
+            return f"{name}  {', '.join(words)}"
+        case Link(to=to):
+            return f"{name} -> {shown(to)}"
+        case HardLink(to=to):
+            return f"{name}  hard link to {shown(to)}"
+        case Fifo(writer=writer):
+            return f"{name}  FIFO" + (" with an endless writer" if writer else "")
+        case Socket():
+            return f"{name}  socket"
+        case Device(device=device):
+            return f"{name}  device {device}"
+        case Mount(of=of, size=size, readonly=readonly):
+            return f"{name}/  " + (f"mount of {shown(of)}" if of is not None else f"file system of {size:,} bytes") + (", read-only" if readonly else "")
+
+
+def _style(entry: Entry) -> str:
+    return {Link: "cyan", HardLink: "cyan", Fifo: "yellow", Socket: "yellow", Device: "yellow", Mount: "magenta"}.get(type(entry), "")
+
+
+def _call(number: int, call: Call, expect: Expect) -> RenderableType:
+    who = "a model's name" if call.source == "model" else "a trusted caller"
+    words = [f"{call.op} {shown(call.name)}", f"({who})"]
+    if call.fallback is not msgspec.UNSET:
+        words.append(f"fallback {shown(call.fallback)}")
+    for label, script in (("read callback", call.read_callback), ("write callback", call.write_callback)):
+        if script:
+            words.append(f"{label} answering {'OK' if not script.code else f'code {script.code}'}")
+    if call.allocator != "default":
+        words.append(f"allocator {call.allocator}")
+    for flag, label in ((call.held, "into an output that holds data"), (call.moves, "then moves the output")):
+        words += [label] if flag else []
+    if call.resize:
+        words.append(f"while {shown(call.resize.path)} becomes {call.resize.size} bytes")
+    if call.race:
+        words.append(f"{call.race.rounds} times while {shown(call.race.a)} and {shown(call.race.b)} are exchanged")
+    expected = {"accept": "accepted", "refuse": "refused", "either": "refused, or accepted"}[expect.outcome]
+    if expect.outcome == "refuse":
+        expected += f" with code {expect.status}" if expect.status is not None else " with any error"
+    elif expect.file is not None:
+        expected += f" on {shown(expect.file)}"
+    table = Table.grid(padding=(0, 1))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(f"call {number}", Text(", ".join(words[:1]) + " " + ", ".join(words[1:])))
+    table.add_row("expected", Text(expected, style="green" if expect.outcome == "accept" else "yellow"))
+    table.add_row("because", Text(expect.why))
+    table.add_row("rule", Text(expect.rule))
+    return table
+
+
+def observation_detail(observation: Observation) -> RenderableType:
+    """Everything that was seen of a case."""
+    parts: list[RenderableType] = [Text.assemble("\n", ("seen on ", "bold"), (observation.target, "bold"))]
+    if observation.skipped or observation.error:
+        parts.append(Padding(Text(observation.skipped or observation.error), (0, 0, 0, 2)))
+    for number, seen in enumerate(observation.calls, 1):
+        parts.append(Padding(_seen(number, seen), (0, 0, 0, 2)))
+    return Group(*parts)
+
+
+def _seen(number: int, seen: Seen) -> RenderableType:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+
+    def row(label: str, text: str) -> None:
+        table.add_row(label, Text(text))
+
+    ended = f"{seen.ended} {seen.detail}".rstrip()
+    status = f", code {seen.code}" if seen.ended == "returned" else ""
+    row(f"call {number}", f"{ended}{status}, {seen.seconds * 1e6:,.0f} us")
+    if seen.message:
+        row("text", shown(seen.message.encode("utf-8", "backslashreplace"), 400))
+    if seen.output is not None:
+        source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
+        row("output", f"{seen.output.size:,} bytes{source}" + (" (NULL)" if seen.output.null else ""))
+    for touched in seen.touched:
+        row(touched.what, f"{' = '.join(touched.names)} ({touched.place})")
+    for change in seen.changes:
+        row("changed", f"{change.path} ({change.place}): {_state(change.before)} -> {_state(change.after)}")
+    for path in seen.leaks:
+        row("leaked", path)
+    for callback in seen.callbacks:
+        row("callback", f"{callback.direction} {shown(bytes.fromhex(callback.name))}, {callback.size} bytes")
+    memory = seen.memory
+    row("memory", f"{memory.allocated} allocated, {memory.freed} freed, {memory.live} bytes live, peak {memory.peak:,} bytes")
+    if seen.race:
+        race = seen.race
+        row("race", f"{race.rounds} rounds: {race.inside} inside, {race.refused} refused, {race.outside} outside, {race.torn} torn")
+    return table
+
+
+def _state(state: State) -> str:
+    if state.kind == "absent":
+        return "absent"
+    return f"{state.kind} of {state.size:,} bytes, inode {state.inode}" if state.kind == "file" else f"{state.kind}, inode {state.inode}"

@@ -1,0 +1,53 @@
+"""The JSON lines report: a header, one line for each case, a footer; a file without a footer was cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from epctx.errors import UsageError
+from epctx.report.record import FORMAT, Footer, Header, Line
+
+
+class JsonLines:
+    """Writes a run as it goes. A context manager: opening fails with UsageError before anything runs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> JsonLines:
+        try:
+            self._file = self.path.open("wb")
+        except OSError as error:
+            raise UsageError(f"--json {self.path}: {error.strerror}; name a file that can be written.") from None
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def write(self, record: Header | Line | Footer) -> None:
+        """Add one line."""
+        if self._file:
+            self._file.write(msgspec.json.encode(record) + b"\n")
+
+
+def read(path: Path) -> tuple[Header, Sequence[Line], Footer]:
+    """Read a report back; UsageError if it is none, of another version, or cut off."""
+    records: list[Header | Line | Footer] = []
+    try:
+        for number, text in enumerate(path.read_bytes().splitlines(), 1):
+            records.append(msgspec.json.decode(text, type=Header | Line | Footer))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; name a report written by --json.") from None
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path}:{number}: {error}; is this a report written by --json?") from None
+    if not records or not isinstance(records[0], Header) or records[0].format != FORMAT:
+        raise UsageError(f"{path}: this is no report of format {FORMAT}; write one with --json.")
+    if not isinstance(records[-1], Footer):
+        raise UsageError(f"{path}: the report has no footer, so it was cut off; run the check again.")
+    return records[0], [r for r in records if isinstance(r, Line)], records[-1]

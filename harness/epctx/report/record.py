@@ -1,0 +1,55 @@
+"""A run as data: a header, a line for each case, a footer. Every report is made from these."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from epctx.case import Struct
+from epctx.observation import Observation
+from epctx.oracle import Result, Verdict
+
+FORMAT = 1
+"""Version of the JSON lines format."""
+
+
+class Header(Struct, tag="header"):
+    """What ran, on what, judged how. ``box`` says in words how the target was isolated, ``ort`` which ONNX Runtime it met."""
+
+    target: str
+    profile: str
+    cases: int
+    box: str
+    ort: str
+    epctx: str
+    started: str
+    """Time of the start, ISO 8601 with the offset from UTC."""
+    format: int = FORMAT
+    policies: dict[str, str] = {}
+    warnings: tuple[str, ...] = ()
+
+
+class Line(Struct, tag="case"):
+    """What was seen of one case and what it means."""
+
+    index: int
+    verdict: Verdict
+    observation: Observation
+
+
+class Footer(Struct, tag="footer"):
+    """How a run ended. A report without one was cut off."""
+
+    counts: dict[Result, int]
+    held: bool
+    seconds: float
+    interrupted: bool = False
+    """Whether the run was ended before all cases had run."""
+
+
+def footer(verdicts: Sequence[Verdict], seconds: float, interrupted: bool = False) -> Footer:
+    """Sum up a run. The target held if something ran to its end, and no rule of the profile broke."""
+    counts: Counter[Result] = Counter(v.result for v in verdicts)
+    ran = sum(counts[r] for r in ("pass", "note", "fail", "hang", "crash"))
+    held = bool(ran) and not any(v.fails for v in verdicts) and not counts["error"] and not interrupted
+    return Footer(dict(sorted(counts.items())), held, round(seconds, 3), interrupted)

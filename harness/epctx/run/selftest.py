@@ -1,0 +1,99 @@
+"""The self-test: the suite proves its own power on targets whose faults are known.
+
+A suite that finds nothing says nothing unless it is known what it would have found. Each weak target names the rules that it must
+break (``breaks``) and those that may break with them (``follows``); the matrix says whether that is what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from epctx.case import Case, Struct
+from epctx.oracle import RULES, profile
+from epctx.run.check import Judged, check
+from epctx.run.runner import Runner
+from epctx.target import Weakness, prepare
+
+POLICIES = ("contain.hard-link=accept", "contain.model-link-cache=refuse")
+"""The stances under which the reference helper holds, so that a weak target can break the rules of tier policy, too."""
+
+
+class Row(Struct):
+    """What the suite found on one weak target: the failing cases by rule."""
+
+    weakness: Weakness
+    broken: dict[str, tuple[str, ...]]
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Rules that the target must break and that no case saw broken."""
+        return tuple(r for r in self.weakness.breaks if r not in self.broken)
+
+    @property
+    def stray(self) -> tuple[str, ...]:
+        """Rules of tier spec that broke although neither they nor a rule they follow from is the target's fault."""
+        known = {*self.weakness.breaks, *self.weakness.follows}
+        return tuple(r for r in self.broken if r not in known and RULES[r].tier == "spec")
+
+
+class Matrix(Struct):
+    """Weak targets against rules, and what does not add up."""
+
+    rows: tuple[Row, ...]
+    alarms: tuple[str, ...]
+    """Findings on the reference helper, as ``case: rule``."""
+    untested: tuple[str, ...]
+    """Rules that no case aims at."""
+    unbroken: tuple[str, ...]
+    """Rules that no weak target breaks."""
+    powerless: tuple[str, ...]
+    """Cases that no weak target fails: they prove nothing, which is a fault of the attack."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether the suite does what it claims."""
+        faults = (self.alarms, self.untested, self.unbroken, self.powerless)
+        return not any(faults) and not any(row.missed or row.stray for row in self.rows)
+
+
+def selftest(
+    runner: Runner, cases: Sequence[Case], weak: Sequence[Weakness], *, repeats: int = 1, progress: Callable[[str], None] = lambda name: None
+) -> Matrix:
+    """Run every case on the reference helper ``repeats`` times, and on every weak target; ``progress`` is told each target.
+
+    Heavy cases run only on weak targets that must break a rule that they aim at.
+    """
+    alarms: list[str] = []
+    for platform in ("posix", "windows"):
+        for _ in range(repeats):
+            progress(f"reference ({platform})")
+            target = "reference" if platform == "posix" else "reference?platform=windows"
+            for judged in _judged(runner, target, cases):
+                alarms += [f"{judged.case.id}: {f.rule}" for f in judged.verdict.findings if f.fails]
+                alarms += [f"{judged.case.id}: {judged.verdict.reason}"] if judged.verdict.result == "error" else []
+    rows, failed = [], set()
+    for weakness in weak:
+        progress(f"weak:{weakness.name}")
+        chosen = [c for c in cases if not c.heavy or set(c.rules) & set(weakness.breaks)]
+        broken: dict[str, list[str]] = {}
+        for judged in _judged(runner, weakness.target, chosen):
+            for finding in judged.verdict.findings:
+                if finding.fails:
+                    failed.add(judged.case.id)
+                    broken.setdefault(finding.rule, []).append(judged.case.id)
+        rows.append(Row(weakness, {rule: tuple(dict.fromkeys(ids)) for rule, ids in sorted(broken.items())}))
+    aimed = {rule for case in cases for rule in case.rules}
+    broken_rules = {rule for row in rows for rule in row.broken if rule in row.weakness.breaks}
+    return Matrix(
+        tuple(rows),
+        tuple(alarms),
+        untested=tuple(r for r in RULES if r not in aimed),
+        unbroken=tuple(r for r in RULES if r not in broken_rules),
+        powerless=tuple(c.id for c in cases if c.id not in failed),
+    )
+
+
+def _judged(runner: Runner, target: str, cases: Sequence[Case]) -> list[Judged]:
+    launch = prepare(target)
+    return sorted(check(runner, launch, cases, profile("hardened", POLICIES, launch.platform), controls=False), key=lambda j: j.index)
+

@@ -1,0 +1,159 @@
+"""A driver that is up: requests go out, replies come back. What a reply means for an observation is decided here, too."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import socket
+import time
+from typing import NamedTuple
+
+from msgspec import UnsetType
+
+from epctx.case import Call, raw, stream
+from epctx.errors import HarnessError
+from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, digest
+from epctx.target import wire
+
+
+class Reply(NamedTuple):
+    """A driver's answer: the part of ``Seen`` that only the driver knows, the output's bytes, and whether it failed to be ``held``."""
+
+    seen: Seen
+    output: bytes | memoryview
+    not_held: bool
+
+
+class Driver:
+    """One running driver: its end of the socket and the bulk memory that both share."""
+
+    def __init__(self, link: socket.socket, bulk: int) -> None:
+        self.link, self.bulk = link, bulk
+        self._fileno = link.fileno()
+
+    def hello(self, seconds: float) -> wire.Hello | None:
+        """Wait for the driver's first words; None if it ended without any, HarnessError if it stays silent."""
+        data = self._receive(time.monotonic() + seconds)
+        if data is None:
+            raise HarnessError(f"The driver did not come up within {seconds:g} s.")
+        return wire.hello(data) if data else None
+
+    def send(self, request: bytes) -> bool:
+        """Send a request; False if the driver is gone."""
+        try:
+            self.link.sendall(request)
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        return True
+
+    def reply(self, seconds: float) -> bytes | None:
+        """The answer to the last request, b"" if the driver is gone, None if there is none within ``seconds``."""
+        return self._receive(time.monotonic() + seconds)
+
+    def _receive(self, deadline: float) -> bytes | None:
+        data = bytearray()
+        wanted = wire.HEADER.size
+        while len(data) < wanted:
+            ready, _, _ = select.select([self._fileno], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                return None
+            try:
+                part = self.link.recv(max(1 << 16, wanted - len(data)))
+            except ConnectionResetError:
+                part = b""
+            if not part:
+                return b""
+            data += part
+            if len(data) >= wire.HEADER.size:
+                wanted = wire.HEADER.unpack_from(data)[0]
+        return bytes(data)
+
+
+def request(call: Call, name: bytes | None, model_path: bytes, cwd: bytes, root: bytes, file_size: int | None, nodes: bytes, bulk: int) -> bytes:
+    """The request for one call. ``name`` is the name as it was read back from the model, or as the caller gave it.
+
+    ``model_path`` is what the runtime was given, ``cwd`` a real path, ``nodes`` the ready fields of a model's nodes (load only). A
+    payload of more than the inline limit is put into the bulk memory ``bulk``.
+    """
+    parts: list[bytes] = [wire.field(wire.CWD, cwd)]
+    flags = wire.GRAPH if call.source == "model" else 0
+    flags |= (wire.HELD if call.held else 0) | (wire.MOVES if call.moves else 0)
+    size = 0
+    if name is not None:
+        parts.append(wire.field(wire.NAME, name))
+    if call.source == "model":
+        parts.append(wire.field(wire.MODEL_PATH, model_path))
+    if call.op == "write":
+        if not isinstance(call.fallback, UnsetType):
+            flags |= wire.SEPARATE_FALLBACK
+            if call.fallback is not None:
+                parts.append(wire.field(wire.FALLBACK, raw(call.fallback, root)))
+        payload = call.payload
+        if payload is None:
+            flags |= wire.NULL_PAYLOAD
+        else:
+            data, size = stream(payload.key, payload.size), payload.size
+            if size > wire.INLINE_LIMIT:
+                flags |= wire.PAYLOAD_IN_BULK
+                os.ftruncate(bulk, size)
+                _write_all(bulk, data)
+            else:
+                parts.append(wire.field(wire.PAYLOAD, data))
+    if call.read_callback:
+        parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback)))
+    if call.write_callback:
+        parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback)))
+    parts.append(nodes)
+    fixed = wire.REQUEST.pack(wire.OPS[call.op], flags, wire.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size)
+    return wire.message(wire.REQUEST_KIND, fixed + b"".join(parts))
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    done = 0
+    while done < len(data):
+        done += os.pwrite(fd, data[done:] if done else data, done)
+
+
+def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
+    """What a reply says about a call: status, output, memory, callbacks. The output's bytes are a view that ends with the next call."""
+    (flags, code, size, nanoseconds, *counts) = wire.REPLY.unpack_from(data, wire.HEADER.size)
+    allocated, freed, live, bad, caller, peak, largest, statuses, released, bad_releases = counts[:10]
+    fields: dict[int, list[bytes]] = {}
+    for tag, value in wire.fields(data, wire.HEADER.size + wire.REPLY.size):
+        fields.setdefault(tag, []).append(value)
+    message = fields.get(wire.MESSAGE, [b""])[0].decode("utf-8", "backslashreplace")
+    thrown = fields.get(wire.EXCEPTION)
+    output: bytes | memoryview = b""
+    seen_output = None
+    if call.op != "write":
+        output = _bulk_view(bulk, size) if flags & wire.OUTPUT_IN_BULK else fields.get(wire.OUTPUT, [b""])[0]
+        seen_output = Output(size, digest(output), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED), bytes(output[:64]).hex())
+    race = fields.get(wire.RACE_COUNT)
+    seen = Seen(
+        "exception" if flags & wire.THREW else "returned",
+        detail=thrown[0].decode("utf-8", "backslashreplace") if thrown else "",
+        code=code,
+        message=message,
+        output=seen_output,
+        memory=Memory(
+            allocated, freed, live, bad, caller, bool(flags & wire.CALLER_RELEASED), peak, 0, largest, statuses, released, bad_releases
+        ),
+        callbacks=tuple(map(_callback, fields.get(wire.CALLBACK, ()))),
+        moves=tuple(m.decode() for m in fields.get(wire.MOVE_FAULT, ())),
+        race=RaceSeen(*wire.RACE_COUNTS.unpack(race[0])[:5]) if race else None,
+        names=tuple(n.hex() for n in fields.get(wire.LOADED_NAME, ())),
+        seconds=nanoseconds / 1e9,
+    )
+    return Reply(seen, output, bool(flags & wire.NOT_HELD))
+
+
+def _bulk_view(bulk: int, size: int) -> memoryview:
+    return memoryview(mmap.mmap(bulk, size, access=mmap.ACCESS_READ))
+
+
+def _callback(data: bytes) -> CallbackSeen:
+    direction, state_ok, size, name_size, _ = wire.RECORD.unpack_from(data)
+    name = data[wire.RECORD.size : wire.RECORD.size + name_size]
+    payload = data[wire.RECORD.size + name_size :]
+    return CallbackSeen("write" if direction else "read", name.hex(), size, digest(payload) if len(payload) == size else "", bool(state_ok))
