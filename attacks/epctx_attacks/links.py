@@ -119,8 +119,8 @@ def directory_outside(op: Op, text: str, target: str) -> Draft | None:
         "outside-slash": ("../outside/", "link/secret.bin"),
         "outside-dot": ("../outside/.", "link/secret.bin"),
         "outside-dots": ("../outside/deep/..", "link/secret.bin"),
-        "grandparent": ("../../", "link/" + "../" * 7 + "..{root}/outside/secret.bin"),
-        "root": ("../" * 9, "link{root}/outside/secret.bin"),
+        "grandparent": ("../../", "sub/link/outside/secret.bin"),
+        "root": ("../" * 9 + "..{root}", "link/outside/secret.bin"),
         "self-then-out": (".", "link/../outside/secret.bin"),
         "sub-then-out": ("sub", "link/../../outside/secret.bin"),
         "base-then-out": ("{root}/model", "link/../outside/secret.bin"),
@@ -129,7 +129,7 @@ def directory_outside(op: Op, text: str, target: str) -> Draft | None:
 def directory_by_text(op: Op, link: tuple[str, str]) -> Draft:
     """A {op} through a directory link is refused, whatever kind of text takes it out ({link})."""
     to, name = link
-    return scene(Dir("outside/deep"), Link("model/link", to), calls=access(op, name))
+    return scene(Dir("outside/deep"), Link(f"model/{name.partition('link')[0]}link", to), calls=access(op, name))
 
 
 @family.hostile("contain.symlink-dir", "safe.no-outside-{op}", op=OPS, depth={"1": 1, "2": 2, "3": 3})
@@ -510,7 +510,7 @@ def data_is_a_link_into_cache(op: Op) -> Draft:
     op=OPS,
     link={
         "cwd": ("/proc/self/cwd", "link/secret.bin"),
-        "root": ("/proc/self/root", "link{root}/outside/secret.bin"),
+        "root": ("/proc/self/root{root}/outside", "link/secret.bin"),
         "cwd-parent": ("/proc/self/cwd/..", "link/outside/secret.bin"),
     },
 )

@@ -150,11 +150,14 @@ def read_1_tib() -> Draft:
 
 
 @family.hostile(
-    "size.file-changes", to={"0": 0, "1": 1, "half": 4096, "less-1": 8191, "more-1": 8193, "double": 16384}, size={"8192": 8192}
+    "size.file-changes",
+    to={"0": 0, "1": 1, "half": 4096, "less-1": 8191, "more-1": 8193, "double": 16384},
+    link=("direct", "link"),
 )
-def changes_while_read(to: int, size: int) -> Draft:
-    """A file of {size} bytes that becomes {to} while it is read gives an error or one of its states, never bytes from nowhere."""
-    return scene(File("model/f.bin", Content("changing", size)), calls=read("f.bin", resize=Resize("model/f.bin", to)))
+def changes_while_read(to: int, link: str) -> Draft:
+    """A file of 8,192 bytes that becomes {to} while it is read gives an error or one of its states ({link})."""
+    entries = (File("model/f.bin", Content("changing", 8192)), Link("model/link", "f.bin"))
+    return scene(*entries, calls=read("f.bin" if link == "direct" else "link", resize=Resize("model/f.bin", to)))
 
 
 # --- writes that do not fit -------------------------------------------------------------------------------------------------

@@ -101,12 +101,6 @@ def climb_to_the_top(op: Op, times: int) -> Draft:
     return scene(calls=access(op, (Piece("../", times=times), Piece("..{root}/outside/secret.bin"))))
 
 
-@family.hostile("contain.parent", "safe.no-outside-write", up={"1": 1, "2": 2, "4": 4})
-def climb_above_world(up: int) -> Draft:
-    """A write {up} directories above everything that belongs to the case is refused."""
-    return scene(calls=write("../" * (up + 1) + "epctx-new.bin"))
-
-
 SIBLINGS = {
     "prefix": "model_evil/twin.bin",
     "dotted": "model.onnx.d/twin.bin",

@@ -59,6 +59,7 @@ ENTRY_POINTS = "epctx.attacks"
 Op: TypeAlias = Literal["read", "write"]
 Source: TypeAlias = Literal["model", "caller"]
 Intent: TypeAlias = Literal["control", "benign", "hostile"]
+Verdict: TypeAlias = Literal["accept", "refuse"]
 Allocator: TypeAlias = Literal["default", "caller", "null", "error"]
 
 OPS: tuple[Op, ...] = ("read", "write")
@@ -143,21 +144,25 @@ def access(op: Op, name: Name | None, *, source: Source = "model", race: Race | 
     return read(name, source=source, race=race) if op == "read" else write(name, source=source, race=race)
 
 
-def load() -> Call:
+def load(*, callback: Callback | None = None) -> Call:
     """A walk over the nodes of the model, which reads what each of them names."""
-    return Call("load")
+    return Call("load", read_callback=callback)
 
 
-def node(name: Name, *extra: Attribute, without: str = "", embed_mode: int = 0, main_context: int = 1) -> Node:
-    """A well-formed EPContext node that names ``name``, plus ``extra`` attributes, minus the one called ``without``."""
-    attributes = (
-        Attribute("main_context", number=main_context),
-        Attribute("embed_mode", number=embed_mode),
+def node(name: Name, *others: Attribute, without: Sequence[str] = ()) -> Node:
+    """A well-formed EPContext node that names ``name``.
+
+    ``others`` take the place of its attributes of the same names, or are added; the attributes ``without`` are left out.
+    """
+    usual = (
+        Attribute("main_context", number=1),
+        Attribute("embed_mode", number=0),
         Attribute("ep_cache_context", text=name),
         Attribute("source", text="epctx"),
         Attribute("partition_name", text="epctx_0"),
     )
-    return Node((*(a for a in attributes if a.name != without), *extra))
+    dropped = {*without, *(other.name for other in others)}
+    return Node((*(attribute for attribute in usual if attribute.name not in dropped), *others))
 
 
 # --- families ---------------------------------------------------------------------------------------------------------------
@@ -171,7 +176,7 @@ class _Entry(Struct):
     slug: str
     summary: str
     intent: Intent
-    windows: Literal["accept", "refuse"] | None
+    windows: Verdict | None
     rules: tuple[str, ...]
     axes: dict[str, dict[str, Any]]
     drafter: Drafter
@@ -191,17 +196,16 @@ class Family:
         """The family with its number of functions."""
         return f"<Family {self.name}: {len(self._entries)} attacks>"
 
-    def hostile(self, *rules: str, **axes: Axis) -> Callable[[DrafterT], DrafterT]:
+    def hostile(self, *rules: str, windows: Verdict | None = None, **axes: Axis) -> Callable[[DrafterT], DrafterT]:
         """Register cases that a loader may or must refuse.
 
         ``rules`` are the ids of the rules aimed at, the most important first; those that decide each call are added to a case.
+        ``windows`` also says, and checks, whether the rules of Windows accept the case or refuse it.
         """
-        return self._register("hostile", None, rules, axes)
+        return self._register("hostile", windows, rules, axes)
 
-    def benign(
-        self, *rules: str, windows: Literal["accept", "refuse"] | None = None, **axes: Axis
-    ) -> Callable[[DrafterT], DrafterT]:
-        """Register cases that must be accepted. ``windows`` also says, and checks, what holds under the rules of Windows."""
+    def benign(self, *rules: str, windows: Verdict | None = None, **axes: Axis) -> Callable[[DrafterT], DrafterT]:
+        """Register cases that must be accepted; the arguments are those of ``hostile``."""
         return self._register("benign", windows, rules, axes)
 
     def control(self, *rules: str, **axes: Axis) -> Callable[[DrafterT], DrafterT]:
@@ -216,7 +220,7 @@ class Family:
         return tuple(itertools.chain.from_iterable(self._build(entry) for entry in self._entries.values()))
 
     def _register(
-        self, intent: Intent, windows: Literal["accept", "refuse"] | None, rules: tuple[str, ...], axes: Mapping[str, Axis]
+        self, intent: Intent, windows: Verdict | None, rules: tuple[str, ...], axes: Mapping[str, Axis]
     ) -> Callable[[DrafterT], DrafterT]:
         def decorate(drafter: DrafterT) -> DrafterT:
             slug = drafter.__name__.replace("_", "-")
