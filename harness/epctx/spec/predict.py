@@ -15,14 +15,12 @@ from epctx.case import FAIL, INVALID_ARGUMENT, OK, Call, Callback, Case, Content
 from epctx.spec import windows
 from epctx.spec.nodes import Named, names_of
 from epctx.spec.scene import Scene, new_scene, scene_of
-from epctx.spec.tree import MANY_LINKS, NAME_MAX, PATH_MAX, ROOT, Node, Place, components, normal, path_parts
+from epctx.spec.tree import MANY_LINKS, NAME_MAX, PAGE, PATH_MAX, ROOT, Node, Place, components, normal, path_parts
 
 HUGE = 64 << 30
 """A file of at least so many bytes must be refused before its size is allocated (``size.cap``)."""
 SLACK = 256
 """Around PATH_MAX by so many bytes, a path may or may not be too long: real roots, and ways to join, differ in length."""
-PAGE = 4096
-"""Unit in which tmpfs gives out its room."""
 ATTRIBUTE_LARGE = 64 << 10
 BROKEN_OFF = ("too-long", "loop", "denied")
 """Faults that are errors of the resolution itself, rather than the finding that nothing is there."""
@@ -453,7 +451,7 @@ def _write(scene: Scene, case: Case, call: Call, name: bytes, place: Place, text
         return _refuse("type.write-regular", f"{text} is {_KINDS[node.kind]}, {where}", INVALID_ARGUMENT)
     parent = place.parent
     assert parent is not None
-    if _readonly(place):
+    if _readonly(scene, place):
         return _refuse("type.write-parent-missing", f"{where} lies on a file system that is mounted read-only", FAIL)
     enterable = parent.inode.mode & 0o300 == 0o300
     doubt = ""
@@ -501,13 +499,14 @@ def _write_rule(scene: Scene, call: Call, name: bytes, place: Place, payload: Co
     return "type.write-replaces" if rule in ("contain.accept-inside", "size.exact") and place.node is not None else rule
 
 
-def _readonly(place: Place) -> bool:
-    return next((node.readonly for node in reversed(place.nodes) if node.mount), False)
+def _readonly(scene: Scene, place: Place) -> bool:
+    mount = scene.tree.mount_of(place)
+    return mount is not None and mount.readonly
 
 
 def _room(scene: Scene, place: Place) -> int | None:
-    """Free pages of the declared file system on which ``place`` lies; None if it is not a small one."""
-    mount = next((node for node in reversed(place.nodes) if node.mount), None)
+    """Free pages of the declared file system on which ``place`` lies; None on that of the world."""
+    mount = scene.tree.mount_of(place)
     if mount is None or not mount.room:
         return None
     used = {id(f): -(-f.content.size // PAGE) for f in scene.tree.files(mount) if f.content and not f.content.sparse}

@@ -45,6 +45,8 @@ MANY_LINKS = 1000
 NAME_MAX = 255
 PATH_MAX = 4096
 """Longest path that the kernel takes, with the NUL at its end."""
+PAGE = 4096
+"""Unit in which a declared file system gives out its room, and the least that it has."""
 
 Kind: TypeAlias = Literal["dir", "file", "link", "fifo", "socket", "device"]
 Fault: TypeAlias = Literal["", "missing", "not-dir", "loop", "too-long", "denied"]
@@ -197,11 +199,13 @@ class Tree:
         self.root = nodes[-1]
         self.top.children[b"dev"].children.update(HOST_DEVICES)
         self._proc()
+        self.cwd = Place(self.root_nodes, self.root_names)
         for entry in world.entries:
-            self._add(entry)
+            self.add(entry)
         if model is not None:
-            self._add_model(raw(model))
-        self.cwd = self._declared(raw(world.cwd)) if world.cwd else Place(list(self.root_nodes), list(self.root_names))
+            self.add_model(raw(model))
+        if world.cwd:
+            self.enter(raw(world.cwd))
 
     # --- building -----------------------------------------------------------------------------------------------------------
 
@@ -230,18 +234,19 @@ class Tree:
             node = child
         return node, leaf, (*home, leaf)
 
-    def _declared(self, path: bytes) -> Place:
-        """The declared entry at a world path; links are not followed."""
+    def declared(self, path: bytes) -> Place:
+        """The entry that was made at a world path; links are not followed. Raises CaseError if there is none."""
         place = Place(list(self.root_nodes), list(self.root_names))
         for name in path.split(b"/") if path else ():
             child = place.nodes[-1].children.get(name)
             if child is None:
-                raise CaseError(f"the world has no entry {shown(path)}")
+                raise CaseError(f"the world has no entry {shown(path)} at that point")
             place.nodes.append(child)
             place.names.append(name)
         return place
 
-    def _add(self, entry: Entry) -> None:
+    def add(self, entry: Entry) -> None:
+        """Make one more entry. Raises CaseError if it does not fit in."""
         path = raw(entry.path)
         parent, leaf, home = self._parent(path)
         there = parent.children.get(leaf)
@@ -259,15 +264,15 @@ class Tree:
             node = parent.children[leaf] = Node("link", 0o777, home)
             node.text = raw(entry.to, ROOT)
         elif isinstance(entry, HardLink):
-            node = self._declared(raw(entry.to)).nodes[-1].inode
+            node = self.declared(raw(entry.to)).nodes[-1].inode
             node.homes.append(home)
             parent.children[leaf] = node
         elif isinstance(entry, Mount):
             if entry.of is not None:
-                parent.children[leaf] = self._declared(raw(entry.of)).nodes[-1].shown_by_mount(entry.readonly)
+                parent.children[leaf] = self.declared(raw(entry.of)).nodes[-1].shown_by_mount(entry.readonly)
             else:
                 node = parent.children[leaf] = Node("dir", 0o755, home)
-                node.mount, node.readonly, node.room = True, entry.readonly, entry.size
+                node.mount, node.readonly, node.room = True, entry.readonly, max(entry.size, PAGE)
         elif isinstance(entry, Fifo):
             parent.children[leaf] = Node("fifo", 0o644, home)
         elif isinstance(entry, Socket):
@@ -275,10 +280,19 @@ class Tree:
         elif isinstance(entry, Device):
             parent.children[leaf] = Node("device", 0o666, home)
 
-    def _add_model(self, path: bytes) -> None:
+    def add_model(self, path: bytes) -> None:
+        """Make the model file. Raises CaseError if something else is there."""
         parent, leaf, home = self._parent(path)
-        if leaf not in parent.children:
-            parent.children[leaf] = Node("file", 0o644, home)
+        if leaf in parent.children:
+            raise CaseError(f"the world has an entry {shown(path)}, where the model lies")
+        parent.children[leaf] = Node("file", 0o644, home)
+
+    def enter(self, path: bytes) -> None:
+        """Make the directory at a world path the working directory. Raises CaseError if there is none."""
+        place = self.declared(path)
+        if place.nodes[-1].kind != "dir":
+            raise CaseError(f"{shown(path)} is not a directory in which a target could run")
+        self.cwd = place
 
     def put(self, place: Place, node: Node) -> None:
         """Make ``node`` what stands at ``place``, whose parent must exist; the tree must be the caller's own."""
@@ -288,9 +302,13 @@ class Tree:
 
     def swap(self, a: bytes, b: bytes) -> None:
         """Exchange what stands at two world paths."""
-        first, second = self._declared(a), self._declared(b)
+        first, second = self.declared(a), self.declared(b)
         (one, here), (two, there) = (first.nodes[-2].children, first.names[-1]), (second.nodes[-2].children, second.names[-1])
         one[here], two[there] = two[there], one[here]
+
+    def mount_of(self, place: Place) -> Node | None:
+        """The mount point on whose file system a place lies; None for that of the world."""
+        return next((node for node in reversed(place.nodes) if node.mount), None)
 
     # --- resolving ----------------------------------------------------------------------------------------------------------
 
