@@ -19,9 +19,9 @@ import tempfile
 from pathlib import Path
 
 from epctx import syscalls
-from epctx.box.account import Account, account_for_targets
 from epctx.case import ROOT_DEPTH
 from epctx.errors import HarnessError
+from epctx.world.account import Account, account_for_targets
 from epctx.world.clear import empty, remove
 
 MARGIN = (b"4", b"3", b"2", b"1")
