@@ -48,6 +48,7 @@ enum class Tag : uint32_t {
   kNodeText = 11,
   kAttribute = 12,     // u32 type (OrtOpAttrType), u32 length of the name, the name, then the value: i64, float, bytes,
                        // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
+  kCwd = 13,           // the absolute path of the directory that the target works in during this call; absent: stay where it is
   // hello and reply
   kHelloText = 32,     // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","load"],"error":""}
   kMessage = 33,       // the status's text, any bytes
