@@ -38,7 +38,7 @@ class Process:
     """
 
     def __init__(self, leader: int, pid: int, end: int, output: int) -> None:
-        """``leader`` is the child whose death ends the box; ``end`` a pipe that tells how the target ended (-1: as the leader)."""
+        """``leader`` is the child whose death ends the box; ``end`` a pipe that tells how the target ended, else -1."""
         self.pid = pid
         self.output_fd = output
         self._leader, self._end = leader, end
