@@ -70,7 +70,7 @@ def command(
     judging = profile(profile_name, policies, launch.platform)
     with ExitStack() as stack:
         report = stack.enter_context(JsonLines(json_path)) if json_path else None
-        runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else "auto"))
+        runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
         head = Header(
             target,
@@ -81,7 +81,7 @@ def command(
             __version__,
             datetime.now().astimezone().isoformat(timespec="seconds"),
             policies=dict(judging.policies),
-            warnings=conditions.warnings,
+            boxed=conditions.strength != "none",
         )
         terminal.header(console, head)
         if report:

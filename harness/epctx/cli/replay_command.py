@@ -28,7 +28,7 @@ def command(case: str, target: str, profile_name: str, policies: tuple[str, ...]
     chosen = options.find_case(case)
     launch = options.prepared(target, console)
     judging = profile(profile_name, policies, launch.platform)
-    with Runner(jobs=1, box="none" if unboxed else "auto") as runner:
+    with Runner(jobs=1, box="none" if unboxed else None) as runner:
         _, observation = next(runner.run(launch, [chosen]))
     verdict = judge(chosen, observation, judging)
     console.print(case_detail(chosen, expectations(chosen, judging)))

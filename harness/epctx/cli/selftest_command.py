@@ -37,7 +37,7 @@ def command(jobs: int, unboxed: bool, only: str | None, repeat: int, save: Path 
     if not weak:
         raise UsageError(f"--only {only!r} matches no weak target (see `epctx list weak`).")
     start = time.monotonic()
-    with Runner(jobs=jobs, box="none" if unboxed else "auto") as runner, console.status("") as status:
+    with Runner(jobs=jobs, box="none" if unboxed else None) as runner, console.status("") as status:
         matrix = selftest(runner, options.listed_cases(), weak, repeats=repeat, progress=lambda name: status.update(name))
     _print(console, matrix, whole=only is None)
     if save:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from epctx.box import Box
+from epctx.box import Box, Strength
 from epctx.case import Call, Case, Dir, File, Limits, Struct, content_of, raw, stream
 from epctx.errors import HarnessError
 from epctx.model import model_bytes, names_in, nodes_in
@@ -28,18 +28,18 @@ LARGE = 1 << 20
 
 
 class Conditions(Struct):
-    """Under which conditions a target runs here: its box and the ONNX Runtime it meets in words, what it can, and warnings."""
+    """Under which conditions a target runs here: the strength of its box, that in words, the ONNX Runtime it meets, what it can."""
 
+    strength: Strength
     box: str
     ort: str
     can: frozenset[str]
-    warnings: tuple[str, ...] = ()
 
 
 class Keeper:
-    """A ground with a world, and at most one driver at a time. ``box`` is ``auto`` or ``none``."""
+    """A ground with a world, and at most one driver at a time, in a box of the given strength (None: the strongest to be had)."""
 
-    def __init__(self, box: str) -> None:
+    def __init__(self, box: Strength | None = None) -> None:
         self.ground = Ground()
         self.world = LiveWorld(self.ground)
         self.box = Box(self.ground, box)
@@ -48,7 +48,7 @@ class Keeper:
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
         hello = self._started(launch, Limits()).hello
-        return Conditions(self.box.describe(), hello.ort, hello.can, self.box.warnings())
+        return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can)
 
     def observe(self, launch: Launch, case: Case) -> Observation:
         """Run a case. A crash or a hang is confirmed by running it again, alone, in a new driver."""
@@ -152,7 +152,7 @@ class Keeper:
 
     def _call(self, session: Session, call: Call, message: bytes, seconds: float, *, large: bool) -> Seen:
         """Make one call, and gather everything that was seen of it."""
-        resident = session.process.reset_peak_memory() if large else 0
+        resident = session.reset_peak_memory() if large else 0
         how, data, detail = session.exchange(message, seconds, self.world)
         if how == "reply":
             reply = read_reply(call, data, session.bulk)
@@ -162,7 +162,7 @@ class Keeper:
             reply = Reply(Seen("crash" if how == "crash" else "hang", detail=detail, seconds=seconds), b"", False)
         seen, world = reply.seen, self.world
         if large and how == "reply":
-            seen = replace(seen, memory=replace(seen.memory, resident_peak=session.process.peak_memory() - resident))
+            seen = replace(seen, memory=replace(seen.memory, resident_peak=session.peak_memory() - resident))
         touched = world.events()
         leaks = world.leaks(reply.output) if len(reply.output) else ()
         if seen.message:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from epctx.box import Strength
 from epctx.case import Case
 from epctx.errors import HarnessError
 from epctx.observation import Observation
@@ -25,9 +26,9 @@ BATCH = 24
 
 
 class Runner:
-    """Runs cases on targets with ``jobs`` workers, boxed as ``box`` says (``auto`` or ``none``). A context manager."""
+    """Runs cases on targets with ``jobs`` workers, in boxes of the given strength (None: the strongest). A context manager."""
 
-    def __init__(self, *, jobs: int, box: str = "auto") -> None:
+    def __init__(self, *, jobs: int, box: Strength | None = None) -> None:
         self.jobs, self.box = jobs, box
 
     def __enter__(self) -> Runner:
@@ -81,13 +82,13 @@ def _named() -> Iterator[None]:
 # --- in the worker ----------------------------------------------------------------------------------------------------------
 
 _keeper: list[Keeper] = []
-_box = "auto"
+_box: Strength | None = None
 _unpack_cases = msgspec.msgpack.Decoder(list[Case])
 _unpack_launch = msgspec.msgpack.Decoder(Launch)
 _unpack_observations = msgspec.msgpack.Decoder(list[Observation])
 
 
-def _start(box: str) -> None:
+def _start(box: Strength | None) -> None:
     """Start a worker. Interrupts are for the parent; the keeper is made when first needed, so that its errors reach the caller."""
     global _box
     signal.signal(signal.SIGINT, signal.SIG_IGN)

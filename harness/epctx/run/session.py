@@ -7,7 +7,7 @@ import socket
 import time
 from typing import Literal, NamedTuple
 
-from epctx.box import Box, free_fifos, is_asleep
+from epctx.box import Box, Ended, Watchdog, free_fifos
 from epctx.case import Limits
 from epctx.errors import TargetError
 from epctx.target import Launch
@@ -18,10 +18,10 @@ START_SECONDS = 30.0
 """How long a driver may take to come up: it loads ONNX Runtime and the target."""
 PATIENCE = 0.2
 """Seconds after which a silent call is looked at."""
-LOOK = 0.02
+LOOK = 0.005
 """Seconds between two looks at a silent call."""
-FREEING = 0.5
-"""Seconds that a call gets to return once the FIFO that it slept on was opened."""
+PRINTED = 400
+"""Characters of a target's last output that are kept as evidence of a crash."""
 
 
 class Answer(NamedTuple):
@@ -50,7 +50,7 @@ class Session:
         self.driver = Driver(ours, self.bulk)
         hello = self.driver.hello(START_SECONDS)
         if hello is None or hello.error:
-            reason = hello.error if hello else self.process.wait().describe()
+            reason = hello.error if hello else self._end_words()
             self.end()
             raise TargetError(f"The target {launch.target} cannot be loaded: {reason}")
         self.hello = hello
@@ -61,9 +61,23 @@ class Session:
 
     def end(self) -> None:
         """Kill the driver and everything that it started."""
-        self.process.kill()
+        self.process.close()
         self.driver.link.close()
         os.close(self.bulk)
+
+    def reset_peak_memory(self) -> int:
+        """Start measuring the peak of the driver's resident memory; what is resident now, in bytes (0 where that can't be had)."""
+        try:
+            with open(f"/proc/{self.process.pid}/clear_refs", "w", encoding="ascii") as file:
+                file.write("5")
+        except OSError:
+            return 0
+        return self.peak_memory()
+
+    def peak_memory(self) -> int:
+        """The peak of the driver's resident memory since it was reset, in bytes."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii", errors="replace") as file:
+            return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM")), 0)
 
     def exchange(self, message: bytes, seconds: float, world: LiveWorld) -> Answer:
         """Send a request and wait for its end, feeding the world's FIFOs meanwhile.
@@ -72,26 +86,26 @@ class Session:
         other end was opened, that is what it hung on.
         """
         if not self.driver.send(message):
-            return self._crashed()
+            return Answer("crash", detail=self._end_words())
         start = time.monotonic()
-        freed_at = 0.0
-        while True:
-            step = 0.005 if world.fed else LOOK if freed_at or time.monotonic() - start > PATIENCE else PATIENCE
-            data = self.driver.reply(step)
-            if data:
-                return Answer("freed" if freed_at else "reply", data, "asleep until the harness opened the other end of a FIFO" if freed_at else "")
-            if data == b"":
-                return self._crashed()
-            world.feed()
-            now = time.monotonic()
-            if not freed_at and now - start > PATIENCE and world.fifos and is_asleep(self.process, PATIENCE / 2):
-                free_fifos(world.fifos)
-                freed_at = now
-            elif freed_at and now - freed_at > FREEING:
-                freed_at = 0.0 if now - start < seconds else freed_at
-            if now - start > seconds:
+        data = self.driver.reply(PATIENCE if not world.fed else 0.0)
+        watchdog, freed = Watchdog(self.process.pid), False
+        while data is None:
+            if time.monotonic() - start > seconds:
                 self.process.kill()
                 return Answer("hang", detail=f"ended by the harness after {seconds:g} s")
+            if world.fifos and watchdog.asleep(PATIENCE):
+                free_fifos(world.fifos)
+                freed = True
+            world.feed()
+            self.process.drain()
+            data = self.driver.reply(LOOK)
+        if not data:
+            return Answer("crash", detail=self._end_words())
+        return Answer("freed", data, "asleep on a FIFO until the harness opened its other end") if freed else Answer("reply", data)
 
-    def _crashed(self) -> Answer:
-        return Answer("crash", detail=self.process.wait().describe())
+    def _end_words(self) -> str:
+        """How the driver ended, and the last that it printed."""
+        ended = self.process.wait(5.0) or Ended()
+        printed = " ".join(self.process.output().split())
+        return f"{ended}; it printed: …{printed[-PRINTED:]}" if printed else str(ended)

@@ -1,0 +1,40 @@
+"""Targets: implementations under test, by name, made ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+
+from epctx.case import Struct
+from epctx.errors import UsageError
+from epctx.target.launch import Launch
+from epctx.target.spec import TargetSpec, parse
+from epctx.target.weakness import Weakness, weaknesses
+
+ENTRY_POINTS = "epctx.targets"
+"""The group of entry points in which kinds are found: the name is the kind's, the value a function from TargetSpec to Launch."""
+
+
+class Kind(Struct):
+    """A kind of target: how it is made ready, and a line about it."""
+
+    summary: str
+    prepare: Callable[[TargetSpec], Launch]
+
+
+def kinds() -> dict[str, Kind]:
+    """All kinds that are installed, by name."""
+    found = {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
+    return {name: Kind(" ".join((load.__doc__ or "").split()), load) for name, load in sorted(found.items())}
+
+
+def prepare(text: str) -> Launch:
+    """Make a target ready, building what must be built. UsageError for a name that is none, TargetError, BuildError."""
+    spec = parse(text)
+    known = kinds()
+    if spec.kind not in known:
+        raise UsageError(f"{text!r} is no target: there is no kind {spec.kind!r}; the kinds are {', '.join(known)}.")
+    return known[spec.kind].prepare(spec)
+
+
+__all__ = ["Kind", "Launch", "TargetSpec", "Weakness", "kinds", "parse", "prepare", "weaknesses"]

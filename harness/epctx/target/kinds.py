@@ -1,0 +1,77 @@
+"""The kinds of targets that come with epctx. Each is a function from a target's name, taken apart, to a launch."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from epctx.case import Platform
+from epctx.errors import UsageError
+from epctx.target import build
+from epctx.target.launch import Launch
+from epctx.target.spec import TargetSpec
+from epctx.target.weakness import weaknesses
+
+
+def reference(spec: TargetSpec) -> Launch:
+    """the bundled reference helper; ?platform=windows applies the name rules of Windows"""
+    spec.allow("platform")
+    if spec.what:
+        raise UsageError(f"Target {spec.text!r}: reference takes no name; write reference or reference?platform=windows.")
+    platform = _platform(spec)
+    return _native(spec, build.BUNDLED, "platform=windows" if platform == "windows" else "", platform)
+
+
+def weak(spec: TargetSpec) -> Launch:
+    """weak:NAME, the bundled helper with one fault; `epctx list weak` names them"""
+    spec.allow()
+    found = {w.name: w for w in weaknesses()}.get(spec.what)
+    if found is None:
+        raise UsageError(f"There is no weak target {spec.what!r}; see `epctx list weak`.")
+    settings = f"weak={found.name}" + (",platform=windows" if found.platform == "windows" else "")
+    return _native(spec, build.BUNDLED, settings, found.platform)
+
+
+def header(spec: TargetSpec) -> Launch:
+    """header:PATH, a C++ header with the reference signatures; ?namespace=NS&include=DIR&flag=ARGUMENT&platform=windows"""
+    spec.allow("namespace", "include", "flag", "platform")
+    if not spec.what:
+        raise UsageError(f"Target {spec.text!r} names no header; write header:PATH.")
+    library = build.header(
+        spec.what, spec.option("namespace", build.HEADER_NAMESPACE), spec.options.get("include", ()), spec.options.get("flag", ())
+    )
+    return _launch(spec, build.driver(), library, "", _platform(spec))
+
+
+def lib(spec: TargetSpec) -> Launch:
+    """lib:PATH, a shared library with the C ABI of epctx_target.h; ?set=OPTIONS is handed to it, platform=windows"""
+    spec.allow("set", "platform")
+    path = Path(spec.what)
+    if not path.is_file():
+        raise UsageError(f"Target {spec.text!r}: there is no library {spec.what!r}.")
+    return _launch(spec, build.driver(), path.resolve(), spec.option("set"), _platform(spec))
+
+
+def _native(spec: TargetSpec, part: build.Part, settings: str, platform: Platform) -> Launch:
+    driver, library = build.build_all([build.DRIVER, part])
+    return _launch(spec, driver, library, settings, platform)
+
+
+def _launch(spec: TargetSpec, driver: Path, library: Path, settings: str, platform: Platform) -> Launch:
+    return Launch(spec.text, str(driver), str(library), settings, str(onnxruntime_library() or ""), platform)
+
+
+def _platform(spec: TargetSpec) -> Platform:
+    value = spec.option("platform", "posix")
+    if value not in ("posix", "windows"):
+        raise UsageError(f"Target {spec.text!r}: platform is posix or windows, not {value!r}.")
+    return "windows" if value == "windows" else "posix"
+
+
+def onnxruntime_library() -> Path | None:
+    """The libonnxruntime of the installed wheel; None where there is none, and the driver's stand-in serves instead."""
+    found = importlib.util.find_spec("onnxruntime")
+    if found is None or not found.submodule_search_locations:
+        return None
+    capi = Path(found.submodule_search_locations[0]) / "capi"
+    return next(iter(sorted(capi.glob("libonnxruntime.so*"))), None)
