@@ -36,7 +36,7 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Base of all data: immutable, compared by value, strict about unknown fields."""
 
 
-class Piece(Struct):
+class Piece(Struct, frozen=True):
     """A part of a name: ``text`` (UTF-8) or ``hex`` (any bytes), repeated ``times`` times."""
 
     text: str = ""
@@ -78,7 +78,7 @@ def shown(name: Name | bytes | None, limit: int = 72) -> str:
 # --- contents ---------------------------------------------------------------------------------------------------------------
 
 
-class Content(Struct):
+class Content(Struct, frozen=True):
     """Bytes that occur nowhere else: a stream derived from ``key``, ``size`` bytes long.
 
     A ``sparse`` content is a hole of zeros whose last 64 bytes (or all, if shorter) are the stream.
@@ -112,14 +112,14 @@ def stream(key: str, size: int) -> bytes:
 # --- the world --------------------------------------------------------------------------------------------------------------
 
 
-class Dir(Struct, tag="dir"):
+class Dir(Struct, frozen=True, tag="dir"):
     """A directory. Parents of every entry are made by themselves; one is declared for its mode or because it is empty."""
 
     path: Name
     mode: int = 0o755
 
 
-class File(Struct, tag="file"):
+class File(Struct, frozen=True, tag="file"):
     """A regular file. Its content is derived from its path unless given. Outside the model directory it is a *canary*."""
 
     path: Name
@@ -128,41 +128,41 @@ class File(Struct, tag="file"):
     attribute: Literal["", "immutable", "append-only"] = ""
 
 
-class Link(Struct, tag="link"):
+class Link(Struct, frozen=True, tag="link"):
     """A symbolic link whose text is ``to``, byte for byte; absolute texts start with ``{root}``, /proc/self/ or a device."""
 
     path: Name
     to: Name
 
 
-class HardLink(Struct, tag="hardlink"):
+class HardLink(Struct, frozen=True, tag="hardlink"):
     """A second name ``path`` of the file (or link) at the world path ``to``."""
 
     path: Name
     to: Name
 
 
-class Fifo(Struct, tag="fifo"):
+class Fifo(Struct, frozen=True, tag="fifo"):
     """A named pipe that nobody has open, or one that a ``writer`` feeds slowly and without end."""
 
     path: Name
     writer: bool = False
 
 
-class Socket(Struct, tag="socket"):
+class Socket(Struct, frozen=True, tag="socket"):
     """A unix socket that is bound and that nobody listens to."""
 
     path: Name
 
 
-class Device(Struct, tag="device"):
+class Device(Struct, frozen=True, tag="device"):
     """A device node. ``whiteout`` is character device 0:0; ``block`` a block device without a driver."""
 
     path: Name
     device: Literal["null", "zero", "full", "tty", "whiteout", "block"]
 
 
-class Mount(Struct, tag="mount"):
+class Mount(Struct, frozen=True, tag="mount"):
     """A mount point: the directory or file at the world path ``of`` bound there; or, without it, a file system of ``size`` bytes,
     read-only if ``readonly``."""
 
@@ -175,7 +175,7 @@ class Mount(Struct, tag="mount"):
 Entry: TypeAlias = Dir | File | Link | HardLink | Fifo | Socket | Device | Mount
 
 
-class World(Struct):
+class World(Struct, frozen=True):
     """The files around a model, in the order in which they are made. ``cwd`` is the world path that the target runs in."""
 
     entries: tuple[Entry, ...] = ()
@@ -190,7 +190,7 @@ def content_of(file: File) -> Content:
 # --- the model --------------------------------------------------------------------------------------------------------------
 
 
-class Attribute(Struct):
+class Attribute(Struct, frozen=True):
     """An attribute of an EPContext node, of any type: exactly one of the values is set, or none of them for an empty one."""
 
     name: str
@@ -201,7 +201,7 @@ class Attribute(Struct):
     numbers: tuple[int, ...] | None = None
 
 
-class Node(Struct):
+class Node(Struct, frozen=True):
     """A node of the model, with exactly these attributes (an attribute may be missing, doubled or of a wrong type)."""
 
     attributes: tuple[Attribute, ...]
@@ -209,8 +209,8 @@ class Node(Struct):
     op_type: str = "EPContext"
 
 
-class Model(Struct):
-    """The EPContext model. It lies at world path ``path``; the runtime was given the string ``given``, "" for a model from memory.
+class Model(Struct, frozen=True):
+    """The EPContext model. It lies at world path ``path``; the runtime was given the string ``given``, "" for one from memory.
 
     The model directory is the directory part of ``given``, resolved from the world's ``cwd``. Without ``nodes`` the model has one
     EPContext node for each call whose name comes from it; with them it has those, for calls with op ``load``.
@@ -224,7 +224,7 @@ class Model(Struct):
 # --- calls ------------------------------------------------------------------------------------------------------------------
 
 
-class Callback(Struct):
+class Callback(Struct, frozen=True):
     """A scripted application callback: it answers with ``code`` and ``text``, and a read with ``content`` (None: NULL and 0)."""
 
     content: Content | None = None
@@ -232,22 +232,22 @@ class Callback(Struct):
     text: Name = ""
 
 
-class Resize(Struct):
+class Resize(Struct, frozen=True):
     """While the target allocates its buffer, the file at world path ``path`` is cut or grown to ``size`` bytes."""
 
     path: Name
     size: int
 
 
-class Race(Struct):
-    """The call is made ``rounds`` times while another thread exchanges the entries at world paths ``a`` and ``b`` without pause."""
+class Race(Struct, frozen=True):
+    """The call is made ``rounds`` times while another thread exchanges the entries at world paths ``a`` and ``b`` all the time."""
 
     a: Name
     b: Name
     rounds: int = 300
 
 
-class Call(Struct):
+class Call(Struct, frozen=True):
     """One call on the target.
 
     ``op`` is ``read``, ``write``, or ``load`` (walk the EPContext nodes of the model and read what each names). A name from the
@@ -273,7 +273,7 @@ class Call(Struct):
     race: Race | None = None
 
 
-class Limits(Struct):
+class Limits(Struct, frozen=True):
     """What a case lets its target use: wall seconds a call, bytes of address space, largest file that it may write (bytes)."""
 
     seconds: float = 3.0
@@ -284,7 +284,7 @@ class Limits(Struct):
 # --- expectations -----------------------------------------------------------------------------------------------------------
 
 
-class Expect(Struct):
+class Expect(Struct, frozen=True):
     """What the specification says about one call, made by ``epctx.spec.predict``.
 
     ``rule`` is the id of the rule that decides and ``why`` the reason in one sentence. On ``refuse`` the ``status`` is the code
@@ -304,7 +304,7 @@ class Expect(Struct):
 Platform: TypeAlias = Literal["posix", "windows"]
 
 
-class Case(Struct):
+class Case(Struct, frozen=True):
     """One test input. ``id`` is ``family/slug`` or ``family/slug[variant]`` and never reused; ``rules`` are those it aims at."""
 
     id: str

@@ -1,4 +1,4 @@
-"""Real EPContext models: made with onnx from a case's names, and read back, so that a name has been through the bytes of a model."""
+"""Real EPContext models: made with onnx from a case's names, and read back, so that each name has been through real bytes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ def model_bytes(case: Case, root: bytes) -> bytes:
 def names_in(data: bytes) -> list[bytes]:
     """The values of ``ep_cache_context`` of the EPContext nodes of a serialised model, in order, each byte for byte."""
     model = ModelProto.FromString(data)
-    return [a.s for node in model.graph.node if node.op_type == "EPContext" for a in node.attribute if a.name == "ep_cache_context"]
+    return [
+        a.s for node in model.graph.node if node.op_type == "EPContext" for a in node.attribute if a.name == "ep_cache_context"
+    ]
 
 
 def _with_names(names: Sequence[bytes]) -> bytes:
     model, slots = _template(len(names))
     for slot, name in zip(slots, names, strict=True):
         slot.s = name
-    return model.SerializeToString()
+    data: bytes = model.SerializeToString()
+    return data
 
 
 @functools.lru_cache(maxsize=16)
@@ -62,7 +65,8 @@ def _with_nodes(model: Model, root: bytes) -> bytes:
         made = NodeProto(op_type=node.op_type, domain=node.domain, name=f"context{index}", input=["x"], output=[f"y{index}"])
         made.attribute.extend(_attribute(a, root) for a in node.attributes)
         nodes.append(made)
-    return _model(nodes).SerializeToString()
+    data: bytes = _model(nodes).SerializeToString()
+    return data
 
 
 def _attribute(attribute: Attribute, root: bytes) -> AttributeProto:
@@ -88,8 +92,6 @@ def _model(nodes: Sequence[NodeProto]) -> ModelProto:
     graph = helper.make_graph(nodes, "epctx", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)], outputs)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, producer_name="epctx", ir_version=IR_VERSION)
-
-
 
 
 def nodes_in(data: bytes) -> tuple[Node, ...]:

@@ -10,7 +10,7 @@ import functools
 import hashlib
 from typing import Literal, TypeAlias
 
-from epctx.case import Content, Struct, stream, TAIL
+from epctx.case import TAIL, Content, Struct, stream
 
 Place: TypeAlias = Literal["inside", "outside", "above"]
 """Where an entry lies: in the model directory, elsewhere in the world, or above the world's root (in its margin)."""
@@ -23,7 +23,7 @@ def digest(data: bytes | memoryview) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def content_digest(content: Content) -> str:
-    """The digest of a content, as ``digest`` would give it for the whole of its bytes; hashed in pieces, so a large one is fine."""
+    """The digest of a content, as ``digest`` would give it for all of its bytes; hashed in pieces, so a large one is fine."""
     if not content.sparse:
         return digest(stream(content.key, content.size))
     tail = stream(content.key, min(TAIL, content.size))
@@ -35,7 +35,7 @@ def content_digest(content: Content) -> str:
     return state.hexdigest()[:32]
 
 
-class Touched(Struct):
+class Touched(Struct, frozen=True):
     """An event on an entry: ``names`` are all world paths of that inode, or the path at which it appeared or went."""
 
     what: Literal["open", "create", "modify", "delete", "move", "attributes"]
@@ -43,7 +43,7 @@ class Touched(Struct):
     place: Place
 
 
-class State(Struct):
+class State(Struct, frozen=True):
     """What was at a path: ``inode`` 0 and kind ``absent`` if nothing. ``digest`` is of a file's bytes, or a link's text."""
 
     kind: Literal["absent", "file", "dir", "link", "fifo", "socket", "device"] = "absent"
@@ -53,7 +53,7 @@ class State(Struct):
     digest: str = ""
 
 
-class Change(Struct):
+class Change(Struct, frozen=True):
     """A difference between the world (or its margin) before and after a call."""
 
     path: str
@@ -62,8 +62,8 @@ class Change(Struct):
     after: State
 
 
-class Output(Struct):
-    """The output object after the call. ``null`` is a NULL data pointer; ``adopted`` that the data pointer is the callback's buffer."""
+class Output(Struct, frozen=True):
+    """The output after the call. ``null`` is a NULL data pointer; ``adopted`` that it points to the buffer of the callback."""
 
     size: int
     digest: str
@@ -73,7 +73,7 @@ class Output(Struct):
     """The first 64 bytes, in hex."""
 
 
-class Memory(Struct):
+class Memory(Struct, frozen=True):
     """What the tracking allocator counted, from before the call until the output was destroyed (sizes in bytes)."""
 
     allocated: int = 0
@@ -95,7 +95,7 @@ class Memory(Struct):
     bad_releases: int = 0
 
 
-class CallbackSeen(Struct):
+class CallbackSeen(Struct, frozen=True):
     """One invocation of a scripted callback."""
 
     direction: Literal["read", "write"]
@@ -106,7 +106,7 @@ class CallbackSeen(Struct):
     state_ok: bool = True
 
 
-class RaceSeen(Struct):
+class RaceSeen(Struct, frozen=True):
     """How the rounds of a race ended."""
 
     rounds: int
@@ -116,7 +116,7 @@ class RaceSeen(Struct):
     torn: int
 
 
-class Seen(Struct):
+class Seen(Struct, frozen=True):
     """What was seen of one call."""
 
     ended: Literal["returned", "hang", "crash", "exception"]
@@ -143,7 +143,7 @@ class Seen(Struct):
     seconds: float = 0.0
 
 
-class Observation(Struct):
+class Observation(Struct, frozen=True):
     """What was seen of one case: one ``Seen`` for each call that was made, the last of which may be the one that ended it.
 
     ``skipped`` is the reason why the case could not be run here, and ``error`` that the harness failed at it; both else empty.

@@ -32,7 +32,13 @@ from epctx.target import Launch
 @options.boxing
 @click.option("--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*'.")
 @click.option("--skip", "skips", multiple=True, metavar="'GLOB: REASON'", help="Do not run cases whose id matches.")
-@click.option("--cases", "files", multiple=True, type=click.Path(path_type=Path), help="Run the cases of this file instead of the listed ones.")
+@click.option(
+    "--cases",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Run the cases of this file instead of the listed ones.",
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--all", "everything", is_flag=True, help="Show every finding in full.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write what was seen and what it means as JSON lines.")
@@ -128,5 +134,3 @@ def _exit_code(foot: Footer) -> int:
     if foot.interrupted:
         return 130
     return 0 if foot.held else 4
-
-

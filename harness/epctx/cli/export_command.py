@@ -15,7 +15,11 @@ from epctx.run.select import select
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--only", multiple=True, metavar="GLOB", help="Only cases whose id matches.")
-@click.option("--links", is_flag=True, help="Also make symbolic and hard links: some lead out of the model directory, none out of DIRECTORY.")
+@click.option(
+    "--links",
+    is_flag=True,
+    help="Also make symbolic and hard links: some lead out of the model directory, none out of DIRECTORY.",
+)
 @click.option("--fifos", is_flag=True, help="Also make FIFOs and sockets: programs that open them may hang.")
 def command(directory: Path, only: tuple[str, ...], links: bool, fifos: bool) -> None:
     """Write cases to DIRECTORY, which must be new or empty: for each one a folder with case.json and its world, model included.
@@ -28,4 +32,6 @@ def command(directory: Path, only: tuple[str, ...], links: bool, fifos: bool) ->
     console = Console()
     console.print(f"{len(cases)} cases in {directory}", markup=False)
     if left_out:
-        console.print(f"{left_out} entries left out (links and FIFOs are made on request: --links, --fifos)", style="dim", markup=False)
+        console.print(
+            f"{left_out} entries left out (links and FIFOs are made on request: --links, --fifos)", style="dim", markup=False
+        )

@@ -23,7 +23,9 @@ from epctx.target import kinds, weaknesses
 @click.option("--only", metavar="GLOB", help="Only entries whose name matches.")
 def command(what: str, only: str | None) -> None:
     """List the attacks (families of cases), cases, rules, kinds of targets, weak targets, or profiles."""
-    rows = {"attacks": _attacks, "cases": _cases, "rules": _rules, "targets": _targets, "weak": _weak, "profiles": _profiles}[what]()
+    rows = {"attacks": _attacks, "cases": _cases, "rules": _rules, "targets": _targets, "weak": _weak, "profiles": _profiles}[
+        what
+    ]()
     if only:
         pattern = matcher(only)
         rows = [row for row in rows if pattern.match(str(row[0]))]

@@ -23,10 +23,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 def judging(command: F) -> F:
     """--profile and --policy."""
     command = click.option(
-        "--policy", "policies", multiple=True, metavar="RULE=STANCE", help="How a rule of tier policy is judged: accept, refuse or report."
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="RULE=STANCE",
+        help="How a rule of tier policy is judged: accept, refuse or report.",
     )(command)
     return click.option(
-        "--profile", "profile_name", type=click.Choice(list(PROFILES)), default="spec", show_default=True, help="Which rules must hold."
+        "--profile",
+        "profile_name",
+        type=click.Choice(list(PROFILES)),
+        default="spec",
+        show_default=True,
+        help="Which rules must hold.",
     )(command)
 
 
@@ -43,7 +52,12 @@ def jobs(command: F) -> F:
     """--jobs."""
     default = len(os.sched_getaffinity(0))
     return click.option(
-        "--jobs", "-j", type=click.IntRange(1, 256), default=default, show_default="the cores", help="Workers that run cases at once."
+        "--jobs",
+        "-j",
+        type=click.IntRange(1, 256),
+        default=default,
+        show_default="the cores",
+        help="Workers that run cases at once.",
     )(command)
 
 
@@ -64,7 +78,9 @@ def find_case(text: str) -> Case:
     family, slash, _ = text.partition("/")
     known = families()
     if not slash or family not in known:
-        raise UsageError(f"{text!r} is no case: there is no family {family!r} (see `epctx list cases`), and no file of that name.")
+        raise UsageError(
+            f"{text!r} is no case: there is no family {family!r} (see `epctx list cases`), and no file of that name."
+        )
     cases = [c for c in known[family].cases() if c.id == text]
     if not cases:
         raise UsageError(f"There is no case {text!r} (see `epctx list cases --only '{family}/*'`).")

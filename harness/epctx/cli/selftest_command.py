@@ -23,7 +23,9 @@ from epctx.target import weaknesses
 @click.command()
 @options.jobs
 @options.boxing
-@click.option("--only", metavar="GLOB", help="Only weak targets whose name matches; rules and cases are then not held to be complete.")
+@click.option(
+    "--only", metavar="GLOB", help="Only weak targets whose name matches; rules and cases are then not held to be complete."
+)
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 1000), help="How often the reference helper runs.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the matrix to this Markdown file.")
 def command(jobs: int, unboxed: bool, only: str | None, repeat: int, save: Path | None) -> None:
@@ -50,7 +52,8 @@ def command(jobs: int, unboxed: bool, only: str | None, repeat: int, save: Path 
     verdict = "the suite proves its power" if proven else "the suite does not prove its power"
     console.print(
         Text(
-            f"{caught} of {len(matrix.rows)} weak targets caught by every rule that they name; {time.monotonic() - start:.0f} s; {verdict}",
+            f"{caught} of {len(matrix.rows)} weak targets caught by every rule that they name, "
+            f"{time.monotonic() - start:.0f} s: {verdict}",
             style="bold green" if proven else "bold red",
         )
     )

@@ -14,7 +14,9 @@ from epctx.spec import predict
 
 @click.command()
 @click.argument("case")
-@click.option("--platform", type=click.Choice(["posix", "windows"]), default="posix", show_default=True, help="The rules for names.")
+@click.option(
+    "--platform", type=click.Choice(["posix", "windows"]), default="posix", show_default=True, help="The rules for names."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the case as its JSON instead.")
 def command(case: str, platform: Platform, as_json: bool) -> None:
     """Show CASE (an id, or a file with one case): the world as a tree, the calls, what is expected, and why."""

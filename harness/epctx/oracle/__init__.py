@@ -1,6 +1,15 @@
 """The oracle: one decorated function per rule, and ``judge``. It works on a case and an observation, and touches no file."""
 
-from epctx.oracle import containment, files, models, names, ownership, safety, status, trusted  # noqa: F401  (they register rules)
+from epctx.oracle import (  # noqa: F401  (they register rules)
+    containment,
+    files,
+    models,
+    names,
+    ownership,
+    safety,
+    status,
+    trusted,
+)
 from epctx.oracle.judge import Finding, Outcome, Result, Verdict, applicable, expectations, judge
 from epctx.oracle.profile import POLICIES, PROFILES, Profile, profile
 from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity

@@ -63,7 +63,7 @@ def symlink_loop(look: Look) -> Ruling:
 def no_model_path(look: Look) -> Ruling:
     """A model loaded from bytes has no directory: the file fallback is refused, and never uses the working directory.
 
-    The working directory belongs to the application and holds files that the model was never meant to name. A callback still works.
+    The working directory belongs to the application and holds files that no model was meant to name. A callback still works.
     """
     return look.decided()
 
@@ -79,7 +79,7 @@ def dangling_dir(look: Look) -> Ruling:
 
 @rule("contain.accept-inside", "spec", "medium", "Untrusted name handling")
 def accept_inside(look: Look) -> Ruling:
-    """A benign name is accepted with the right bytes: `f`, `./f`, `a/../f`, `a/b/../../f`, dots in front, or one that leaves and re-enters.
+    """A benign name is accepted with the right bytes: `f`, `./f`, `a/../f`, leading dots, or one that leaves and re-enters.
 
     A loader that refuses everything is safe and useless; EPs in the field write such names.
     """
@@ -97,7 +97,7 @@ def accept_inner_link(look: Look) -> Ruling:
 
 @rule("contain.model-path-forms", "spec", "medium", "Untrusted name handling")
 def model_path_forms(look: Look) -> Ruling:
-    """A bare, relative, doubled-slash, `..`-holding or linked model path behaves as the absolute one does, for existing and for new files.
+    """A bare, relative, doubled-slash, `..`-holding or linked model path behaves as the absolute one, for old and for new files.
 
     Applications hand over the path as they got it; a loader that works only with one form fails on its users' machines.
     """
@@ -115,9 +115,9 @@ def mount(look: Look) -> Ruling:
 
 @rule("contain.hard-link", "policy", "high", "Untrusted name handling")
 def hard_link(look: Look) -> Ruling:
-    """A hard link to an outside file is a file inside by every path rule; the profile says whether it is accepted or refused.
+    """A hard link to an outside file is inside by every path rule; the profile says whether it is accepted or refused.
 
-    Whoever could make the link could open the file; but an unpacker that runs with more rights may have made it for somebody else.
+    Whoever could make the link could open the file; but an unpacker with more rights may have made it for somebody else.
     """
     return by_policy(look, "contain.hard-link")
 
@@ -140,7 +140,9 @@ def by_policy(look: Look, rule_id: str) -> Ruling:
     if stance == "report":
         return Noted("left to the profile", look.happened, look.allowed)
     if look.accepted != (stance == "accept"):
-        return Broken(f"{stance}ed by the profile" if stance == "accept" else "refused by the profile", look.happened, look.allowed)
+        return Broken(
+            f"{stance}ed by the profile" if stance == "accept" else "refused by the profile", look.happened, look.allowed
+        )
     return HELD
 
 

@@ -45,7 +45,7 @@ def write_regular(look: Look) -> Ruling:
 
 @rule("type.write-symlink-leaf", "spec", "critical", "Untrusted name handling")
 def write_symlink_leaf(look: Look) -> Ruling:
-    """On write a dangling link, and for trusted callers any link, as last component is refused; its target is never created or changed.
+    """On write a dangling link, and for trusted callers any link, at the end is refused; its target is never created or changed.
 
     A dangling link survives canonicalisation and looks like a new file, yet the open creates the file wherever it points.
     A link from a model that resolves inside is contain.accept-inner-link.
@@ -83,7 +83,13 @@ def write_replaces(look: Look) -> Ruling:
     return broken
 
 
-@rule("size.exact", "spec", "high", "Read with file fallback", applies=lambda look: look.accepted and look.expect.content is not None)
+@rule(
+    "size.exact",
+    "spec",
+    "high",
+    "Read with file fallback",
+    applies=lambda look: look.accepted and look.expect.content is not None,
+)
 def exact(look: Look) -> Ruling:
     """Bytes and size are exact, NUL bytes and every size around the edges of buffers included.
 
@@ -93,7 +99,11 @@ def exact(look: Look) -> Ruling:
         return HELD  # another file's content is for the rule that decides
     content = look.expect.content
     size = content.size if content else 0
-    got = look.seen.output.size if look.seen.output else next((c.after.size for c in look.seen.changes if c.path == look.allowed), 0)
+    got = (
+        look.seen.output.size
+        if look.seen.output
+        else next((c.after.size for c in look.seen.changes if c.path == look.allowed), 0)
+    )
     return Broken(f"the {size} bytes of {look.allowed}", f"{got} bytes" + (", other ones" if got == size else ""), look.allowed)
 
 
@@ -137,7 +147,9 @@ def cap(look: Look) -> Ruling:
     """
     size = max((content_of(e).size for e in look.case.world.entries if isinstance(e, File)), default=0)
     if look.seen.memory.largest >= size > 0:
-        return Broken("refused before anything of that size is allocated", f"it asked for {look.seen.memory.largest} bytes", look.allowed)
+        return Broken(
+            "refused before anything of that size is allocated", f"it asked for {look.seen.memory.largest} bytes", look.allowed
+        )
     return look.decided()
 
 
@@ -158,5 +170,3 @@ def atomic(look: Look) -> Ruling:
             what = "left" if change.before.kind == "absent" else "changed"
             return Broken("a failed write changes nothing", f"{look.happened}, and it {what} {change.path}", change.path)
     return HELD
-
-

@@ -14,7 +14,7 @@ Result: TypeAlias = Literal["pass", "note", "fail", "hang", "crash", "skip", "er
 Outcome: TypeAlias = Literal["accepted", "refused", "hang", "crash", "exception"]
 
 
-class Finding(Struct):
+class Finding(Struct, frozen=True):
     """A rule that an observation breaks (``fails``), or what a rule outside the profile or a policy has to report."""
 
     rule: str
@@ -28,7 +28,7 @@ class Finding(Struct):
     fails: bool = True
 
 
-class Verdict(Struct):
+class Verdict(Struct, frozen=True):
     """What an observation means under a profile. ``outcomes`` is what was seen of each call, ``result`` what it comes to."""
 
     case: str
@@ -65,7 +65,9 @@ def _rulings(look: Look, index: int) -> list[Finding]:
         ruling = rule.test(look)
         if ruling is not None:
             fails = not isinstance(ruling, Noted) and (rule.tier in look.profile.tiers or rule.tier == "policy")
-            findings.append(Finding(rule.id, rule.tier, rule.severity, index, ruling.expected, ruling.happened, ruling.file, fails))
+            findings.append(
+                Finding(rule.id, rule.tier, rule.severity, index, ruling.expected, ruling.happened, ruling.file, fails)
+            )
     return findings
 
 

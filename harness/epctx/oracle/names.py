@@ -83,9 +83,11 @@ def windows_device(look: Look) -> Ruling:
     "spec",
     "critical",
     "Untrusted name handling",
-    applies=lambda look: bool(look.call.read_callback if look.call.op == "read" else look.call.write_callback)
-    and bool(look.call.name)
-    and look.expect.outcome == "accept",
+    applies=lambda look: (
+        bool(look.call.read_callback if look.call.op == "read" else look.call.write_callback)
+        and bool(look.call.name)
+        and look.expect.outcome == "accept"
+    ),
 )
 def opaque_to_callback(look: Look) -> Ruling:
     """With a callback the name is passed byte for byte: slashes, `..`, absolute, spaces, UTF-8, long, control characters.

@@ -35,7 +35,9 @@ def freed_once(look: Look) -> Ruling:
     """
     memory = look.seen.memory
     if memory.bad_frees or memory.live:
-        return Broken("one free, by the allocator that made it", f"{memory.bad_frees} wrong frees, {memory.live} bytes never freed")
+        return Broken(
+            "one free, by the allocator that made it", f"{memory.bad_frees} wrong frees, {memory.live} bytes never freed"
+        )
     return HELD
 
 
@@ -57,7 +59,9 @@ def moves(look: Look) -> Ruling:
     "spec",
     "high",
     "Read with file fallback",
-    applies=lambda look: look.accepted and look.call.allocator == "caller" and look.seen.output is not None and look.seen.output.size > 0,
+    applies=lambda look: (
+        look.accepted and look.call.allocator == "caller" and look.seen.output is not None and look.seen.output.size > 0
+    ),
 )
 def caller_allocator(look: Look) -> Ruling:
     """A caller's allocator is used on the callback and the file path and is never released; none given means the default one.

@@ -15,7 +15,7 @@ Severity: TypeAlias = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 
 
-class Broken(Struct):
+class Broken(Struct, frozen=True):
     """The evidence that a rule was broken: what was expected, what happened, and the world path of the file concerned, if any."""
 
     expected: str
@@ -23,7 +23,7 @@ class Broken(Struct):
     file: str = ""
 
 
-class Noted(Broken):
+class Noted(Broken, frozen=True):
     """Something that a policy leaves open, for the report; never a failure."""
 
 
@@ -114,7 +114,9 @@ class Look:
             if self.accepted:
                 return Broken(self.expectation, self.happened, ", ".join(seen.reads or self.strays))
             if self.strays:
-                return Broken(f"{self.expectation}, and nothing changes", f"{self.happened}, but changed {self.strays[0]}", self.strays[0])
+                return Broken(
+                    f"{self.expectation}, and nothing changes", f"{self.happened}, but changed {self.strays[0]}", self.strays[0]
+                )
             return HELD
         if self.refused:
             return HELD if expect.outcome == "either" else Broken(self.expectation, self.happened, self.allowed)
@@ -136,8 +138,13 @@ class Look:
     def _same_before(self) -> bool:
         """An empty file that an empty payload replaces in place looks as if nothing had happened."""
         content = self.expect.content
-        return content is not None and content.size == 0 and any(
-            isinstance(e, File) and path_text(e.path) == self.allowed and content_of(e).size == 0 for e in self.case.world.entries
+        return (
+            content is not None
+            and content.size == 0
+            and any(
+                isinstance(e, File) and path_text(e.path) == self.allowed and content_of(e).size == 0
+                for e in self.case.world.entries
+            )
         )
 
     @cached_property

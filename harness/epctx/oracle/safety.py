@@ -24,7 +24,9 @@ def no_outside_read(look: Look) -> Ruling:
             return Broken("no byte from outside the model directory", f"{look.happened}; it holds bytes of {path}", path)
     for touched in look.seen.touched:
         if touched.what == "open" and touched.place != "inside" and not allowed.intersection(touched.names):
-            return Broken("no file outside the model directory is opened", f"{look.happened}; opened {touched.names[0]}", touched.names[0])
+            return Broken(
+                "no file outside the model directory is opened", f"{look.happened}; opened {touched.names[0]}", touched.names[0]
+            )
     return HELD
 
 
@@ -32,7 +34,7 @@ def no_outside_read(look: Look) -> Ruling:
 def no_outside_write(look: Look) -> Ruling:
     """Nothing outside the model directory is created, changed, truncated, removed or renamed.
 
-    A write that escapes turns a model file into code execution: a plugin, a shell profile or a library beside the model is enough.
+    A write that escapes turns a model into code execution: a plugin, a shell profile or a library in the right place is enough.
     """
     allowed = look.allowed_names
     for change in look.seen.changes:
@@ -41,7 +43,11 @@ def no_outside_write(look: Look) -> Ruling:
             return Broken("nothing outside the model directory changes", f"{look.happened}; {kind} {change.path}", change.path)
     for touched in look.seen.touched:
         if touched.what != "open" and touched.place != "inside" and not allowed.intersection(touched.names):
-            return Broken("nothing outside the model directory changes", f"{look.happened}; {touched.what} of {touched.names[0]}", touched.names[0])
+            return Broken(
+                "nothing outside the model directory changes",
+                f"{look.happened}; {touched.what} of {touched.names[0]}",
+                touched.names[0],
+            )
     return HELD
 
 
@@ -104,7 +110,9 @@ def no_leak(look: Look) -> Ruling:
     if memory.live:
         return Broken("nothing allocated remains", f"{look.happened}, and {memory.live} bytes were never freed")
     if memory.bad_frees:
-        return Broken("each allocation is freed once by its own allocator", f"{look.happened}, with {memory.bad_frees} wrong frees")
+        return Broken(
+            "each allocation is freed once by its own allocator", f"{look.happened}, with {memory.bad_frees} wrong frees"
+        )
     if memory.statuses != memory.statuses_released or memory.bad_releases:
         return Broken(
             "each status is released once",

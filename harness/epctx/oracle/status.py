@@ -15,6 +15,6 @@ from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
 def code(look: Look) -> Ruling:
     """The code that the specification names comes back.
 
-    A loader that refuses safely with another code is not unsafe, but its application cannot tell a hostile name from a missing file.
+    A loader that refuses with another code is not unsafe, but its application cannot tell a hostile name from a missing file.
     """
     return HELD if look.seen.code == look.expect.status else Broken(f"code {look.expect.status}", look.happened)

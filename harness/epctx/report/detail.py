@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from epctx.case import Case, Call, Device, Dir, Entry, Expect, Fifo, File, HardLink, Link, Mount, Socket, content_of, raw, shown
+from epctx.case import Call, Case, Device, Dir, Entry, Expect, Fifo, File, HardLink, Link, Mount, Socket, content_of, raw, shown
 from epctx.observation import Observation, Seen, State
 
 
@@ -75,11 +75,17 @@ def _label(entry: Entry) -> str:
         case Device(device=device):
             return f"{name}  device {device}"
         case Mount(of=of, size=size, readonly=readonly):
-            return f"{name}/  " + (f"mount of {shown(of)}" if of is not None else f"file system of {size:,} bytes") + (", read-only" if readonly else "")
+            return (
+                f"{name}/  "
+                + (f"mount of {shown(of)}" if of is not None else f"file system of {size:,} bytes")
+                + (", read-only" if readonly else "")
+            )
 
 
 def _style(entry: Entry) -> str:
-    return {Link: "cyan", HardLink: "cyan", Fifo: "yellow", Socket: "yellow", Device: "yellow", Mount: "magenta"}.get(type(entry), "")
+    return {Link: "cyan", HardLink: "cyan", Fifo: "yellow", Socket: "yellow", Device: "yellow", Mount: "magenta"}.get(
+        type(entry), ""
+    )
 
 
 def _call(number: int, call: Call, expect: Expect) -> RenderableType:
@@ -151,11 +157,18 @@ def _seen(number: int, seen: Seen) -> RenderableType:
     row("memory", f"{memory.allocated} allocated, {memory.freed} freed, {memory.live} bytes live, peak {memory.peak:,} bytes")
     if seen.race:
         race = seen.race
-        row("race", f"{race.rounds} rounds: {race.inside} inside, {race.refused} refused, {race.outside} outside, {race.torn} torn")
+        row(
+            "race",
+            f"{race.rounds} rounds: {race.inside} inside, {race.refused} refused, {race.outside} outside, {race.torn} torn",
+        )
     return table
 
 
 def _state(state: State) -> str:
     if state.kind == "absent":
         return "absent"
-    return f"{state.kind} of {state.size:,} bytes, inode {state.inode}" if state.kind == "file" else f"{state.kind}, inode {state.inode}"
+    return (
+        f"{state.kind} of {state.size:,} bytes, inode {state.inode}"
+        if state.kind == "file"
+        else f"{state.kind}, inode {state.inode}"
+    )

@@ -40,12 +40,12 @@ def read(path: Path) -> tuple[Header, Sequence[Line], Footer]:
     """Read a report back; UsageError if it is none, of another version, or cut off."""
     records: list[Header | Line | Footer] = []
     try:
-        for number, text in enumerate(path.read_bytes().splitlines(), 1):
+        for text in path.read_bytes().splitlines():
             records.append(msgspec.json.decode(text, type=Header | Line | Footer))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; name a report written by --json.") from None
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{path}:{number}: {error}; is this a report written by --json?") from None
+        raise UsageError(f"{path}:{len(records) + 1}: {error}; is this a report written by --json?") from None
     if not records or not isinstance(records[0], Header) or records[0].format != FORMAT:
         raise UsageError(f"{path}: this is no report of format {FORMAT}; write one with --json.")
     if not isinstance(records[-1], Footer):

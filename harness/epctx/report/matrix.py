@@ -10,8 +10,8 @@ def markdown(matrix: Matrix) -> str:
     lines = [
         "# What finds what",
         "",
-        "Made by `epctx selftest --save`: each weak target, the rules that it names and the number of cases that saw each broken, and",
-        "the rules that broke with them.",
+        "Made by `epctx selftest --save`: each weak target, the rules that it names with the number of cases that saw each",
+        "broken, and the rules that broke with them.",
         "",
         "| weak target | what is wrong with it | caught by | with it |",
         "|---|---|---|---|",

@@ -12,8 +12,11 @@ from epctx.oracle import Result, Verdict
 FORMAT = 1
 """Version of the JSON lines format."""
 
+JUDGED: tuple[Result, ...] = ("pass", "note", "fail", "hang", "crash")
+"""The results of cases that ran to a judgement."""
 
-class Header(Struct, tag="header"):
+
+class Header(Struct, frozen=True, tag="header"):
     """What ran, on what, judged how. ``box`` says in words how the target was isolated, ``ort`` which ONNX Runtime it met."""
 
     target: str
@@ -26,10 +29,10 @@ class Header(Struct, tag="header"):
     """Time of the start, ISO 8601 with the offset from UTC."""
     format: int = FORMAT
     policies: dict[str, str] = {}
-    warnings: tuple[str, ...] = ()
+    boxed: bool = True
 
 
-class Line(Struct, tag="case"):
+class Line(Struct, frozen=True, tag="case"):
     """What was seen of one case and what it means."""
 
     index: int
@@ -37,7 +40,7 @@ class Line(Struct, tag="case"):
     observation: Observation
 
 
-class Footer(Struct, tag="footer"):
+class Footer(Struct, frozen=True, tag="footer"):
     """How a run ended. A report without one was cut off."""
 
     counts: dict[Result, int]
@@ -46,10 +49,14 @@ class Footer(Struct, tag="footer"):
     interrupted: bool = False
     """Whether the run was ended before all cases had run."""
 
+    @property
+    def judged(self) -> int:
+        """How many cases were judged, rather than skipped or lost to an error."""
+        return sum(self.counts.get(r, 0) for r in JUDGED)
+
 
 def footer(verdicts: Sequence[Verdict], seconds: float, interrupted: bool = False) -> Footer:
     """Sum up a run. The target held if something ran to its end, and no rule of the profile broke."""
     counts: Counter[Result] = Counter(v.result for v in verdicts)
-    ran = sum(counts[r] for r in ("pass", "note", "fail", "hang", "crash"))
-    held = bool(ran) and not any(v.fails for v in verdicts) and not counts["error"] and not interrupted
+    held = any(counts[r] for r in JUDGED) and not any(v.fails for v in verdicts) and not counts["error"] and not interrupted
     return Footer(dict(sorted(counts.items())), held, round(seconds, 3), interrupted)

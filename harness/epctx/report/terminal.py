@@ -22,9 +22,8 @@ SHOWN = 3
 def header(console: Console, head: Header) -> None:
     """Say what is about to run."""
     console.print(Text.assemble(("epctx ", "bold"), f"{head.target}, profile {head.profile}, {head.cases} cases"))
-    console.print(Text(f"{head.box}; ONNX Runtime {head.ort}", style="dim"))
-    for warning in head.warnings:
-        console.print(Text(f"warning: {warning}", style="bold yellow"))
+    console.print(Text(head.box, style="dim" if head.boxed else "bold yellow"))
+    console.print(Text(f"ONNX Runtime {head.ort}", style="dim"))
 
 
 def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: Header, *, everything: bool = False) -> None:
@@ -102,9 +101,19 @@ def summary(console: Console, head: Header, foot: Footer) -> None:
     failing = sum(foot.counts.get(r, 0) for r in ("fail", "hang", "crash"))
     known = " so far: the run was interrupted" if foot.interrupted else ""
     if failing:
-        console.print(Text(f"{head.target} does not hold: {failing} of {head.cases} cases break rules of profile {head.profile}{known}", style="bold red"))
+        console.print(
+            Text(
+                f"{head.target} does not hold: {failing} of {head.cases} cases break rules of profile {head.profile}{known}",
+                style="bold red",
+            )
+        )
     elif foot.held:
-        console.print(Text(f"{head.target} holds: every rule of profile {head.profile} held in {sum(foot.counts.values()) - foot.counts.get('skip', 0)} cases", style="bold green"))
+        console.print(
+            Text(
+                f"{head.target} holds: every rule of profile {head.profile} held in {foot.judged} cases",
+                style="bold green",
+            )
+        )
     elif foot.counts.get("error"):
         console.print(Text(f"no verdict on {head.target}: the harness failed at {foot.counts['error']} cases", style="bold red"))
     else:

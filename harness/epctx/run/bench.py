@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
-import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from epctx.case import Call, Case, File, Link, Struct, World
-from epctx.errors import HarnessError
-from epctx.oracle import judge, profile
-from epctx.run import keeper as keeper_module
+from epctx.oracle import profile
 from epctx.run.check import check
-from epctx.run.keeper import Keeper
 from epctx.run.runner import Runner
 from epctx.spec import predict
 from epctx.target import Launch
@@ -32,8 +23,8 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 
 
-class Bench(Struct):
-    """Rates per second: the bare helper in a C++ loop, judged cases in a changed and in a rebuilt world; and microseconds by stage."""
+class Bench(Struct, frozen=True):
+    """Rates per second of the bare helper in a C++ loop and of judged cases in a changed and a rebuilt world; time by stage."""
 
     target: str
     bare: float

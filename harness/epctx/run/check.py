@@ -12,7 +12,7 @@ from epctx.run.runner import Runner
 from epctx.target import Launch
 
 
-class Judged(Struct):
+class Judged(Struct, frozen=True):
     """A case that ran: its index among the cases of the check, what was seen, and what it means."""
 
     index: int

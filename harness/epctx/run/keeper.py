@@ -27,8 +27,8 @@ LARGE = 1 << 20
 """Contents from this size on (bytes) are worth a look at the resident memory."""
 
 
-class Conditions(Struct):
-    """Under which conditions a target runs here: the strength of its box, that in words, the ONNX Runtime it meets, what it can."""
+class Conditions(Struct, frozen=True):
+    """How a target runs here: the strength of its box, that in words, the ONNX Runtime that it meets, and what it can."""
 
     strength: Strength
     box: str
@@ -53,7 +53,8 @@ class Keeper:
     def observe(self, launch: Launch, case: Case) -> Observation:
         """Run a case. A crash or a hang is confirmed by running it again, alone, in a new driver."""
         root = os.fsdecode(self.ground.root)
-        seen, confirmed = (), True
+        seen: tuple[Seen, ...] = ()
+        confirmed = True
         try:
             obstacle = self._obstacle(self._started(launch, case.limits), case)
             if obstacle:
@@ -61,7 +62,9 @@ class Keeper:
             seen = self._run(launch, case)
             if _fatal(seen):
                 again = self._run(launch, case)
-                if _fatal(again) or seen[-1].ended == "hang":  # a hang that does not come again is a slow machine, not a slow target
+                if (
+                    _fatal(again) or seen[-1].ended == "hang"
+                ):  # a hang that does not come again is a slow machine, not a slow target
                     seen = again
                 else:
                     confirmed = False
@@ -114,10 +117,8 @@ class Keeper:
         data = model_bytes(case, root)
         model = ModelFile(case.model.path, data) if case.model.given else None
         self.world.change_to(case.world, model, model_directory(case))
-        if case.model.nodes:
-            names, nodes = iter(()), b"".join(map(wire.node, nodes_in(data)))
-        else:
-            names, nodes = iter(names_in(data)), b""
+        names = iter(names_in(data))
+        nodes = b"".join(map(wire.node, nodes_in(data))) if case.model.nodes else b""
         given, cwd = raw(case.model.given, root), os.path.join(root, raw(case.world.cwd))
         seen: list[Seen] = []
         for index, call in enumerate(case.calls):
@@ -157,14 +158,16 @@ class Keeper:
         if how == "reply":
             reply = read_reply(call, data, session.bulk)
             if reply.not_held:
-                raise HarnessError("The target took no data through a read callback, so its output could not be filled before the call.")
+                raise HarnessError(
+                    "The target took no data through a read callback, so its output could not be filled before the call."
+                )
         else:
             reply = Reply(Seen("crash" if how == "crash" else "hang", detail=detail, seconds=seconds), b"", False)
         seen, world = reply.seen, self.world
         if large and how == "reply":
             seen = replace(seen, memory=replace(seen.memory, resident_peak=session.peak_memory() - resident))
         touched = world.events()
-        leaks = world.leaks(reply.output) if len(reply.output) else ()
+        leaks = world.leaks(reply.output)
         if seen.message:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
         reads = world.reads(seen.output.size, seen.output.digest) if seen.output else ()

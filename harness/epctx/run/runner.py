@@ -1,13 +1,12 @@
 """The runner: cases go to workers in batches and come back as observations.
 
-A worker is a process with a keeper of its own (``epctx.run.keeper``); there is one for each job, and it stays for all targets.
+A worker is a process with a keeper of its own (``epctx.run.worker``); there is one for each job, and it stays for all targets.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -18,7 +17,8 @@ from epctx.box import Strength
 from epctx.case import Case
 from epctx.errors import HarnessError
 from epctx.observation import Observation
-from epctx.run.keeper import Conditions, Keeper
+from epctx.run import worker
+from epctx.run.keeper import Conditions
 from epctx.target import Launch
 
 BATCH = 24
@@ -32,7 +32,7 @@ class Runner:
         self.jobs, self.box = jobs, box
 
     def __enter__(self) -> Runner:
-        self._pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"), _start, (self.box,))
+        self._pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"), worker.start, (self.box,))
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -41,9 +41,9 @@ class Runner:
     def conditions(self, launch: Launch) -> Conditions:
         """Under which conditions a target runs here. TargetError if it cannot be loaded."""
         with _named():
-            return self._pool.submit(_conditions, msgspec.msgpack.encode(launch)).result()
+            return self._pool.submit(worker.conditions, msgspec.msgpack.encode(launch)).result()
 
-    def run(self, launch: Launch, cases: Sequence[Case]) -> Iterator[tuple[int, Observation]]:
+    def run(self, launch: Launch, cases: Sequence[Case]) -> Generator[tuple[int, Observation], None, None]:
         """Each case's index and observation, in the order in which they are ready. Closing the iterator ends the run early."""
         target = msgspec.msgpack.encode(launch)
         batches = _batches(cases)
@@ -54,7 +54,7 @@ class Runner:
                     while batches and len(pending) < 2 * self.jobs:
                         indexes = batches.pop()
                         packed = msgspec.msgpack.encode([cases[i] for i in indexes])
-                        pending[self._pool.submit(_observe, target, packed)] = indexes
+                        pending[self._pool.submit(worker.observe, target, packed)] = indexes
                     done, _ = wait(pending, return_when=FIRST_COMPLETED)
                     for future in done:
                         yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)
@@ -79,32 +79,4 @@ def _named() -> Iterator[None]:
         raise HarnessError("A worker of the harness itself died, so the run is not complete; please report this.") from error
 
 
-# --- in the worker ----------------------------------------------------------------------------------------------------------
-
-_keeper: list[Keeper] = []
-_box: Strength | None = None
-_unpack_cases = msgspec.msgpack.Decoder(list[Case])
-_unpack_launch = msgspec.msgpack.Decoder(Launch)
 _unpack_observations = msgspec.msgpack.Decoder(list[Observation])
-
-
-def _start(box: Strength | None) -> None:
-    """Start a worker. Interrupts are for the parent; the keeper is made when first needed, so that its errors reach the caller."""
-    global _box
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _box = box
-
-
-def _keep() -> Keeper:
-    if not _keeper:
-        _keeper.append(Keeper(_box))
-    return _keeper[0]
-
-
-def _conditions(launch: bytes) -> Conditions:
-    return _keep().conditions(_unpack_launch.decode(launch))
-
-
-def _observe(launch: bytes, cases: bytes) -> bytes:
-    keeper, target = _keep(), _unpack_launch.decode(launch)
-    return msgspec.msgpack.encode([keeper.observe(target, case) for case in _unpack_cases.decode(cases)])

@@ -11,7 +11,7 @@ from epctx.case import Case, Struct
 from epctx.errors import NothingRan, UsageError
 
 
-class Skip(Struct):
+class Skip(Struct, frozen=True):
     """Cases whose id matches ``glob`` do not run, because of ``reason``."""
 
     glob: str
@@ -34,8 +34,8 @@ def matcher(glob: str) -> re.Pattern[str]:
 def select(cases: Sequence[Case], only: Sequence[str] = (), skips: Sequence[Skip] = ()) -> tuple[list[Case], dict[str, str]]:
     """The cases to run, and the reason for each id that is skipped.
 
-    A glob that matches no case is a UsageError: a mistyped ``only`` would test less than was asked, and a stale skip hides nothing
-    any more. NothingRan if no case is left.
+    A glob that matches no case is a UsageError: a mistyped ``only`` would test less than was asked, and a stale skip hides
+    nothing any more. NothingRan if no case is left.
     """
     chosen = list(cases)
     if only:

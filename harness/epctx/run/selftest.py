@@ -18,7 +18,7 @@ POLICIES = ("contain.hard-link=accept", "contain.model-link-cache=refuse")
 """The stances under which the reference helper holds, so that a weak target can break the rules of tier policy, too."""
 
 
-class Row(Struct):
+class Row(Struct, frozen=True):
     """What the suite found on one weak target: the failing cases by rule."""
 
     weakness: Weakness
@@ -36,7 +36,7 @@ class Row(Struct):
         return tuple(r for r in self.broken if r not in known and RULES[r].tier == "spec")
 
 
-class Matrix(Struct):
+class Matrix(Struct, frozen=True):
     """Weak targets against rules, and what does not add up."""
 
     rows: tuple[Row, ...]
@@ -57,7 +57,12 @@ class Matrix(Struct):
 
 
 def selftest(
-    runner: Runner, cases: Sequence[Case], weak: Sequence[Weakness], *, repeats: int = 1, progress: Callable[[str], None] = lambda name: None
+    runner: Runner,
+    cases: Sequence[Case],
+    weak: Sequence[Weakness],
+    *,
+    repeats: int = 1,
+    progress: Callable[[str], None] = lambda name: None,
 ) -> Matrix:
     """Run every case on the reference helper ``repeats`` times, and on every weak target; ``progress`` is told each target.
 
@@ -95,5 +100,6 @@ def selftest(
 
 def _judged(runner: Runner, target: str, cases: Sequence[Case]) -> list[Judged]:
     launch = prepare(target)
-    return sorted(check(runner, launch, cases, profile("hardened", POLICIES, launch.platform), controls=False), key=lambda j: j.index)
-
+    return sorted(
+        check(runner, launch, cases, profile("hardened", POLICIES, launch.platform), controls=False), key=lambda j: j.index
+    )

@@ -66,7 +66,7 @@ class Session:
         os.close(self.bulk)
 
     def reset_peak_memory(self) -> int:
-        """Start measuring the peak of the driver's resident memory; what is resident now, in bytes (0 where that can't be had)."""
+        """Start measuring the peak of the driver's resident memory; what is resident now, in bytes (0: can't be had)."""
         try:
             with open(f"/proc/{self.process.pid}/clear_refs", "w", encoding="ascii") as file:
                 file.write("5")
@@ -102,7 +102,9 @@ class Session:
             data = self.driver.reply(LOOK)
         if not data:
             return Answer("crash", detail=self._end_words())
-        return Answer("freed", data, "asleep on a FIFO until the harness opened its other end") if freed else Answer("reply", data)
+        return (
+            Answer("freed", data, "asleep on a FIFO until the harness opened its other end") if freed else Answer("reply", data)
+        )
 
     def _end_words(self) -> str:
         """How the driver ended, and the last that it printed."""

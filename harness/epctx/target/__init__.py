@@ -15,7 +15,7 @@ ENTRY_POINTS = "epctx.targets"
 """The group of entry points in which kinds are found: the name is the kind's, the value a function from TargetSpec to Launch."""
 
 
-class Kind(Struct):
+class Kind(Struct, frozen=True):
     """A kind of target: how it is made ready, and a line about it."""
 
     summary: str

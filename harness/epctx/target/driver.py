@@ -18,10 +18,10 @@ from epctx.target import wire
 
 
 class Reply(NamedTuple):
-    """A driver's answer: the part of ``Seen`` that only the driver knows, the output's bytes, and whether it failed to be ``held``."""
+    """A driver's answer: the part of ``Seen`` that only it knows, the output's bytes, and whether ``held`` could not be had."""
 
     seen: Seen
-    output: bytes | memoryview
+    output: bytes | mmap.mmap
     not_held: bool
 
 
@@ -70,11 +70,13 @@ class Driver:
         return bytes(data)
 
 
-def request(call: Call, name: bytes | None, model_path: bytes, cwd: bytes, root: bytes, file_size: int | None, nodes: bytes, bulk: int) -> bytes:
+def request(
+    call: Call, name: bytes | None, model_path: bytes, cwd: bytes, root: bytes, file_size: int | None, extra: bytes, bulk: int
+) -> bytes:
     """The request for one call. ``name`` is the name as it was read back from the model, or as the caller gave it.
 
-    ``model_path`` is what the runtime was given, ``cwd`` a real path, ``nodes`` the ready fields of a model's nodes (load only). A
-    payload of more than the inline limit is put into the bulk memory ``bulk``.
+    ``model_path`` is what the runtime was given, ``cwd`` a real path, ``extra`` ready fields (a model's nodes, an interference).
+    A payload of more than the inline limit is put into the bulk memory ``bulk``.
     """
     parts: list[bytes] = [wire.field(wire.CWD, cwd)]
     flags = wire.GRAPH if call.source == "model" else 0
@@ -104,8 +106,10 @@ def request(call: Call, name: bytes | None, model_path: bytes, cwd: bytes, root:
         parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback)))
     if call.write_callback:
         parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback)))
-    parts.append(nodes)
-    fixed = wire.REQUEST.pack(wire.OPS[call.op], flags, wire.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size)
+    parts.append(extra)
+    fixed = wire.REQUEST.pack(
+        wire.OPS[call.op], flags, wire.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size
+    )
     return wire.message(wire.REQUEST_KIND, fixed + b"".join(parts))
 
 
@@ -116,7 +120,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
-    """What a reply says about a call: status, output, memory, callbacks. The output's bytes are a view that ends with the next call."""
+    """What a reply says about a call: status, output, memory, callbacks. The output may be a view, valid until the next call."""
     (flags, code, size, nanoseconds, *counts) = wire.REPLY.unpack_from(data, wire.HEADER.size)
     allocated, freed, live, bad, caller, peak, largest, statuses, released, bad_releases = counts[:10]
     fields: dict[int, list[bytes]] = {}
@@ -124,11 +128,13 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         fields.setdefault(tag, []).append(value)
     message = fields.get(wire.MESSAGE, [b""])[0].decode("utf-8", "backslashreplace")
     thrown = fields.get(wire.EXCEPTION)
-    output: bytes | memoryview = b""
+    output: bytes | mmap.mmap = b""
     seen_output = None
     if call.op != "write":
         output = _bulk_view(bulk, size) if flags & wire.OUTPUT_IN_BULK else fields.get(wire.OUTPUT, [b""])[0]
-        seen_output = Output(size, digest(output), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED), bytes(output[:64]).hex())
+        seen_output = Output(
+            size, digest(memoryview(output)), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED), output[:64].hex()
+        )
     race = fields.get(wire.RACE_COUNT)
     seen = Seen(
         "exception" if flags & wire.THREW else "returned",
@@ -137,7 +143,18 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         message=message,
         output=seen_output,
         memory=Memory(
-            allocated, freed, live, bad, caller, bool(flags & wire.CALLER_RELEASED), peak, 0, largest, statuses, released, bad_releases
+            allocated,
+            freed,
+            live,
+            bad,
+            caller,
+            bool(flags & wire.CALLER_RELEASED),
+            peak,
+            0,
+            largest,
+            statuses,
+            released,
+            bad_releases,
         ),
         callbacks=tuple(map(_callback, fields.get(wire.CALLBACK, ()))),
         moves=tuple(m.decode() for m in fields.get(wire.MOVE_FAULT, ())),
@@ -148,12 +165,14 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     return Reply(seen, output, bool(flags & wire.NOT_HELD))
 
 
-def _bulk_view(bulk: int, size: int) -> memoryview:
-    return memoryview(mmap.mmap(bulk, size, access=mmap.ACCESS_READ))
+def _bulk_view(bulk: int, size: int) -> mmap.mmap:
+    return mmap.mmap(bulk, size, access=mmap.ACCESS_READ)
 
 
 def _callback(data: bytes) -> CallbackSeen:
     direction, state_ok, size, name_size, _ = wire.RECORD.unpack_from(data)
     name = data[wire.RECORD.size : wire.RECORD.size + name_size]
     payload = data[wire.RECORD.size + name_size :]
-    return CallbackSeen("write" if direction else "read", name.hex(), size, digest(payload) if len(payload) == size else "", bool(state_ok))
+    return CallbackSeen(
+        "write" if direction else "read", name.hex(), size, digest(payload) if len(payload) == size else "", bool(state_ok)
+    )

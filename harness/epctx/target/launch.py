@@ -7,7 +7,7 @@ from pathlib import Path
 from epctx.case import Platform, Struct
 
 
-class Launch(Struct):
+class Launch(Struct, frozen=True):
     """A target that is ready to run: the driver's program, the library that it loads, and the options that the library is given.
 
     ``ort`` is the libonnxruntime whose API the target meets ("" for the driver's stand-in), ``platform`` the rules that its

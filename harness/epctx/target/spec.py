@@ -8,7 +8,7 @@ from epctx.case import Struct
 from epctx.errors import UsageError
 
 
-class TargetSpec(Struct):
+class TargetSpec(Struct, frozen=True):
     """A target as the user wrote it (``text``), taken apart. Options given twice keep all values."""
 
     text: str
@@ -37,7 +37,9 @@ def parse(text: str) -> TargetSpec:
     head, mark, tail = text.partition("?")
     kind, _, what = head.partition(":")
     if not kind:
-        raise UsageError(f"{text!r} names no target; write KIND or KIND:WHAT?OPTION=VALUE, for example weak:S7 (see `epctx list targets`).")
+        raise UsageError(
+            f"{text!r} names no target; write KIND or KIND:WHAT?OPTION=VALUE, for example weak:S7 (see `epctx list targets`)."
+        )
     options: dict[str, tuple[str, ...]] = {}
     for part in tail.split("&") if mark else []:
         name, equals, value = part.partition("=")

@@ -11,7 +11,7 @@ import msgspec
 from epctx.case import Platform, Struct
 
 
-class Weakness(Struct):
+class Weakness(Struct, frozen=True):
     """A weak target: what is wrong with it, the rules that it must break, and those of tier spec that may break with them."""
 
     name: str

@@ -30,7 +30,21 @@ OPS = {"read": 1, "write": 2, "load": 3}
 GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD = (1 << n for n in range(6))
 ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 
-(NAME, FALLBACK, MODEL_PATH, PAYLOAD, READ_CALLBACK, WRITE_CALLBACK, RESIZE, RACE, RACE_INSIDE, NODE, NODE_TEXT, ATTRIBUTE, CWD) = range(1, 14)
+(
+    NAME,
+    FALLBACK,
+    MODEL_PATH,
+    PAYLOAD,
+    READ_CALLBACK,
+    WRITE_CALLBACK,
+    RESIZE,
+    RACE,
+    RACE_INSIDE,
+    NODE,
+    NODE_TEXT,
+    ATTRIBUTE,
+    CWD,
+) = range(1, 14)
 (HELLO_TEXT, MESSAGE, OUTPUT, EXCEPTION, CALLBACK, MOVE_FAULT, RACE_COUNT, LOADED_NAME) = range(32, 40)
 
 OUTPUT_IN_BULK, OUTPUT_NULL, ADOPTED, THREW, NOT_HELD, CALLER_RELEASED = (1 << n for n in range(6))
@@ -88,7 +102,7 @@ def fields(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
         offset += size + -size % 8
 
 
-class Hello(Struct):
+class Hello(Struct, frozen=True):
     """What a driver says about itself and its target when it is up. ``can`` holds read, write, fallback, load."""
 
     target: str
