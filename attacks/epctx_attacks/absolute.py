@@ -26,6 +26,7 @@ PREFIXES = {
 @family.hostile(
     "contain.absolute",
     "safe.no-outside-{op}",
+    "status.code",
     op=OPS,
     prefix=PREFIXES,
     target={"file": "outside/secret.bin", "absent": "outside/new.bin"},

@@ -230,15 +230,10 @@ def chain_beyond_the_limit(op: Op, hops: int, last: str) -> Draft:
     return scene(*chain(hops, "good.bin" if last == "good.bin" else "../outside/secret.bin"), calls=access(op, "hop1"))
 
 
-@family.hostile(
-    "contain.symlink-loop", "safe.no-hang", op=OPS, hops={"1": 1, "2": 2, "6": 6}, place=("final", "directory", "parent")
-)
+@family.hostile("contain.symlink-loop", "safe.no-hang", op=OPS, hops={"1": 1, "2": 2, "6": 6}, place=("final", "directory"))
 def loop(op: Op, hops: int, place: str) -> Draft:
     """A {op} through {hops} links that go round in a circle is refused and returns ({place})."""
-    return scene(
-        *chain(hops, "hop1"),
-        calls=access(op, {"final": "hop1", "directory": "hop1/f.bin", "parent": "hop1/../none/f.bin"}[place]),
-    )
+    return scene(*chain(hops, "hop1"), calls=access(op, "hop1" if place == "final" else "hop1/f.bin"))
 
 
 @family.hostile("contain.symlink-loop", op=OPS)
@@ -277,6 +272,55 @@ def inside(op: Op, link: tuple[str, Link]) -> Draft:
     """A {op} through a link that resolves inside is accepted, and the link stays a link ({link})."""
     name, entry = link
     return scene(entry, calls=access(op, name))
+
+
+@family.benign(
+    "contain.accept-inner-link",
+    op=OPS,
+    name={"dot": "./link", "around": "sub/../link", "reentry": "../model/link", "missing": "none/../link"},
+)
+def inside_by_spelling(op: Op, name: str) -> Draft:
+    """A {op} through a link to a file inside is accepted under each spelling of the link's own name ({name})."""
+    return scene(Link("model/link", "sub/inner.bin"), calls=access(op, name))
+
+
+@family.benign("contain.accept-inner-link", op=OPS, depth={"1": 1, "2": 2, "3": 3}, kind=("file", "directory"))
+def inside_deep(op: Op, depth: int, kind: str) -> Draft:
+    """A {op} through a link {depth} directories down, which climbs as far as the model directory, is accepted ({kind})."""
+    down, up = "d/" * depth, "../" * depth
+    if kind == "file":
+        return scene(Link(f"model/{down}link", f"{up}good.bin"), calls=access(op, f"{down}link"))
+    return scene(Link(f"model/{down}link", f"{up}sub"), calls=access(op, f"{down}link/inner.bin"))
+
+
+@family.benign(
+    "contain.accept-inner-link",
+    "contain.model-path-forms",
+    op=OPS,
+    given={
+        "bare": "model.onnx",
+        "relative": "../model/model.onnx",
+        "linked": "{root}/shelf/model.onnx",
+        "dot-dot": "{root}/outside/../model/model.onnx",
+    },
+    link={"file": ("good.bin", "link"), "directory": ("sub", "link/inner.bin"), "absolute": ("{root}/model/good.bin", "link")},
+)
+def inside_by_storage(op: Op, given: str, link: tuple[str, str]) -> Draft:
+    """A {op} through a link that stays inside ({link}) is accepted when the model path is {given}."""
+    cwd = "outside" if given.startswith("..") else "model"
+    to, name = link
+    return scene(Link("shelf", "model"), Link("model/link", to), calls=access(op, name), model=Model(given=given), cwd=cwd)
+
+
+@family.benign(
+    "contain.accept-inner-link",
+    op=OPS,
+    text={"sibling": "model_evil/twin.bin", "outside": "outside/secret.bin", "root-like": "sub/../outside/secret.bin"},
+)
+def inside_looks_like_outside(op: Op, text: str) -> Draft:
+    """A {op} through a link is accepted if its text names a file inside whose path also exists outside ({text})."""
+    inner = (File("model/model_evil/twin.bin"), File("model/outside/secret.bin"))
+    return scene(*inner, Link("model/link", text), calls=access(op, "link"))
 
 
 @family.benign("contain.accept-inner-link", op=OPS)

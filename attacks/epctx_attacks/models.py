@@ -29,6 +29,15 @@ def one_node(name: str) -> Draft:
     return scene(calls=load(), model=model(node(name)))
 
 
+@family.benign(
+    "contain.accept-inside",
+    without={"source": ("source",), "partition-name": ("partition_name",), "both": ("source", "partition_name")},
+)
+def optional_attributes(without: tuple[str, ...]) -> Draft:
+    """A node without what is optional ({without}) is loaded."""
+    return scene(calls=load(), model=model(node(INSIDE, without=without)))
+
+
 @family.benign("contain.accept-inside", "model.malformed-node", count={"2": 2, "16": 16, "60": 60})
 def shared_name(count: int) -> Draft:
     """{count} nodes that share a name are loaded."""
@@ -140,7 +149,6 @@ def malformed(fault: tuple[Attribute, ...], context: str) -> Draft:
     "model.malformed-node",
     "safe.no-crash",
     context={
-        "absent": (),
         "number": (Attribute("ep_cache_context", number=7),),
         "real": (Attribute("ep_cache_context", real=0.5),),
         "list": (Attribute("ep_cache_context", texts=(INSIDE, OUTSIDE)),),

@@ -11,7 +11,9 @@ family = Family("names", "Empty, strange, overlong and undecodable names, and na
 # --- no name ----------------------------------------------------------------------------------------------------------------
 
 
-@family.hostile("name.empty", "safe.error-has-text", op=OPS, name={"null": None, "empty": ""}, source=("model", "caller"))
+@family.hostile(
+    "name.empty", "status.code", "safe.error-has-text", op=OPS, name={"null": None, "empty": ""}, source=("model", "caller")
+)
 def absent(op: Op, name: Name | None, source: str) -> Draft:
     """A {name} name from the {source} is refused on {op}; it never means the model directory or the working directory."""
     return scene(calls=access(op, name, source="model" if source == "model" else "caller"))

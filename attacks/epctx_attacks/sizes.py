@@ -140,10 +140,11 @@ def read_beyond_2_gib() -> Draft:
     return scene(File("model/f.bin", sparse), calls=read("f.bin"), limits=Limits(seconds=60, memory=6 << 30))
 
 
-@family.hostile("size.cap", "safe.no-crash")
-def read_1_tib() -> Draft:
-    """A sparse file of 1 TiB is refused before its size is allocated."""
-    return scene(File("model/f.bin", Content("huge", 1 << 40, sparse=True)), calls=read("f.bin"))
+@family.hostile("size.cap", "safe.no-crash", source=("model", "caller"), output=("fresh", "held"))
+def read_1_tib(source: Source, output: str) -> Draft:
+    """A sparse file of 1 TiB is refused before its size is allocated ({source}, {output} output)."""
+    huge = File("model/f.bin", Content("huge", 1 << 40, sparse=True))
+    return scene(huge, calls=read("f.bin", source=source, held=output == "held"), cwd="model")
 
 
 # --- changing ---------------------------------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def file_size_limit(size: int, target: str) -> Draft | None:
     return scene(calls=write(name, payload=Content("too long", size)), limits=Limits(file_size=size - 1))
 
 
-@family.hostile("size.short-write-reported", "write.atomic", size=SOME)
+@family.hostile("size.short-write-reported", "write.atomic", size=NOT_EMPTY)
 def full_disk(size: int) -> Draft:
     """A payload of {size} bytes on a full file system is reported."""
     return scene(*_full(4096), calls=write("disk/new.bin", payload=Content("too long", size)))

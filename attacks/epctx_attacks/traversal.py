@@ -8,7 +8,7 @@ from epctx.case import Content, Dir, Entry, Fifo, File, Link, Model, Name, Piece
 family = Family("traversal", "Names with `..` that leave the model directory, and names with `..` that stay in it.")
 
 
-class Storage(Struct):
+class Storage(Struct, frozen=True):
     """How the runtime was given the model: the string, the directory it ran in, and the entries that this needs."""
 
     given: str
@@ -102,7 +102,7 @@ def climb_to_the_top(op: Op, times: int) -> Draft:
 
 
 SIBLINGS = {
-    "prefix": "model_evil/twin.bin",
+    "prefix": "model_evil/deep/twin.bin",
     "dotted": "model.onnx.d/twin.bin",
     "letter": "modelx/twin.bin",
     "space": "model /twin.bin",
@@ -177,7 +177,6 @@ def round_trip_part_of_the_way(op: Op, depth: str) -> Draft:
 
 
 REENTRIES = {
-    "plain": "../model/good.bin",
     "nested": "../model/sub/inner.bin",
     "below-first": "sub/../../model/good.bin",
     "twice": "../model/../model/good.bin",
@@ -195,7 +194,7 @@ def reentry(op: Op, name: Name) -> Draft:
 
 @family.benign(
     "contain.accept-inside",
-    name={"plain": "../model/new.bin", "nested": "../model/sub/new.bin", "below": "sub/../../model/new.bin"},
+    name={"nested": "../model/sub/new.bin", "below": "sub/../../model/new.bin"},
 )
 def reentry_new_file(name: str) -> Draft:
     """A write that leaves the model directory and enters it again may create a file there ({name})."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epctx.attack import OPS, Draft, Family, Op, Source, access, read, scene, write
-from epctx.case import Content, Device, Dir, Entry, Fifo, File, Limits, Mount, Socket
+from epctx.case import Content, Device, Dir, Entry, Fifo, File, Limits, Link, Mount, Socket
 
 family = Family("types", "Directories, FIFOs, sockets, devices, missing files, and files without permission.")
 
@@ -29,13 +29,13 @@ LEAN = Limits(memory=1 << 30)
 # --- special files ----------------------------------------------------------------------------------------------------------
 
 
-@family.hostile("type.read-regular", "safe.no-hang", special=SPECIAL)
+@family.hostile("type.read-regular", "safe.no-hang", "status.code", special=SPECIAL)
 def special_read(special: Entry) -> Draft:
     """A read of a special file ({special}) is refused at once."""
     return scene(special, calls=read("special"), limits=LEAN)
 
 
-@family.hostile("type.write-regular", "safe.no-hang", special=SPECIAL)
+@family.hostile("type.write-regular", "safe.no-hang", "status.code", special=SPECIAL)
 def special_write(special: Entry) -> Draft:
     """A write to a special file ({special}) is refused at once and does not replace it."""
     return scene(special, calls=write("special"))
@@ -93,12 +93,6 @@ def directory_write(state: str, source: Source) -> Draft:
     return scene(entry, calls=write("d", source=source), cwd="model")
 
 
-@family.hostile("type.read-directory", "out.empty-on-error")
-def directory_clears_output() -> Draft:
-    """An output that held data is empty after a directory was refused."""
-    return scene(calls=read("sub", held=True))
-
-
 # --- permissions ------------------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +132,13 @@ def read_only_file_read() -> Draft:
     return scene(File("model/read-only.bin", mode=0o444), calls=read("read-only.bin"))
 
 
+@family.hostile("type.write-replaces", place={"file": "read-only.bin", "link": "link"})
+def read_only_file_write(place: str) -> Draft:
+    """A file that may only be read is replaced whole or not at all ({place})."""
+    entries = (File("model/read-only.bin", mode=0o444), Link("model/link", "read-only.bin"))
+    return scene(*entries, calls=write(place))
+
+
 @family.hostile("type.write-replaces", attribute=("immutable", "append-only"))
 def attribute_write(attribute: str) -> Draft:
     """A write to a file that the system protects ({attribute}) reports an error and leaves it whole."""
@@ -156,6 +157,18 @@ def attribute_read(attribute: str) -> Draft:
 def read_only_mount_write() -> Draft:
     """A new file on a read-only file system gives an error."""
     return scene(Mount("model/frozen", size=1 << 16, readonly=True), calls=write("frozen/new.bin"))
+
+
+@family.hostile("type.write-parent-missing", target={"existing": "shown/inner.bin", "new": "shown/new.bin"})
+def read_only_view_write(target: str) -> Draft:
+    """A write through a read-only view of a directory inside gives an error and changes nothing ({target})."""
+    return scene(Mount("model/shown", of="model/sub", readonly=True), calls=write(target))
+
+
+@family.benign("contain.accept-inside")
+def read_only_view_read() -> Draft:
+    """A read through a read-only view of a directory inside is accepted."""
+    return scene(Mount("model/shown", of="model/sub", readonly=True), calls=read("shown/inner.bin"))
 
 
 # --- missing ----------------------------------------------------------------------------------------------------------------

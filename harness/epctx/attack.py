@@ -77,7 +77,7 @@ MODEL, LIMITS, PAYLOAD = Model(), Limits(), Content("payload")
 """What a draft holds unless it says otherwise."""
 
 
-class Draft(Struct):
+class Draft(Struct, frozen=True):
     """A case without its name: what a function of a family returns, best made with ``scene``."""
 
     world: World
@@ -170,7 +170,7 @@ def node(name: Name, *others: Attribute, without: Sequence[str] = ()) -> Node:
 _FAMILY, _WORD, _RULE = re.compile(r"[a-z][a-z0-9-]*"), re.compile(r"[a-z0-9][a-z0-9.+-]*"), re.compile(r"[a-z]+\.[a-z0-9-]+")
 
 
-class _Entry(Struct):
+class _Entry(Struct, frozen=True):
     """A registered function with everything that its decorator was told."""
 
     slug: str

@@ -1,0 +1,33 @@
+"""``python -m epctx_corpora freeze [FOLDER]``: write the frozen cases anew, after attacks or the specification were changed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from epctx.errors import EpctxError
+from epctx_corpora import CASES, freeze
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code."""
+    match arguments:
+        case ["freeze"]:
+            folder = CASES
+        case ["freeze", given]:
+            folder = Path(given)
+        case _:
+            print("usage: python -m epctx_corpora freeze [FOLDER]", file=sys.stderr)
+            return 2
+    try:
+        written = freeze(folder)
+    except EpctxError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    for path in written:
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
