@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import platform
+import signal
 import struct
 from typing import Any
 
@@ -40,10 +41,12 @@ _CAPABILITY_VERSION_3 = 0x20080522
 
 # The calls without a wrapper in the C library. Those from 424 on have one number on all architectures.
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}.get(platform.machine(), -1)
+_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}.get(platform.machine(), -1)
 _OPEN_TREE, _MOVE_MOUNT, _CLOSE_RANGE, _MOUNT_SETATTR = 428, 429, 436, 442
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc_with_gil = ctypes.PyDLL(None, use_errno=True)
 _long = ctypes.c_long
 
 
@@ -64,7 +67,6 @@ def _missing(*_arguments: object) -> int:
 
 
 _unshare = _function("unshare", ctypes.c_int)
-_setns = _function("setns", ctypes.c_int, ctypes.c_int)
 _mount = _function("mount", ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p)
 _umount2 = _function("umount2", ctypes.c_char_p, ctypes.c_int)
 _prctl = _function("prctl", ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong)
@@ -92,9 +94,21 @@ def unshare(flags: int) -> None:
     _checked(_unshare(flags))
 
 
-def setns(fd: int, kind: int) -> None:
-    """Enter the namespace that ``fd`` refers to (a file of /proc/PID/ns)."""
-    _checked(_setns(fd, kind))
+def fork_into(flags: int) -> int:
+    """Fork, the child in new namespaces of its own (CLONE_NEW...); what ``os.fork`` returns. For a process with one thread.
+
+    Unlike unshare and fork this leaves the namespace of later children alone, which an ordinary user could not get back to.
+    """
+    if _CLONE < 0:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    result = _libc_with_gil.syscall(_long(_CLONE), _long(flags | signal.SIGCHLD), _long(0), _long(0), _long(0), _long(0))
+    if result == 0:
+        python.PyOS_AfterFork_Child()
+    else:
+        python.PyOS_AfterFork_Parent()
+    return _checked(result)
 
 
 def mount(source: bytes, target: bytes, kind: bytes = b"", flags: int = 0, options: bytes = b"") -> None:

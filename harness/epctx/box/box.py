@@ -164,22 +164,13 @@ def _fork(order: Order, parent: int) -> int:
 
 
 def _fork_into_pid_namespace(order: Order, parent: int) -> int:
-    """Fork a child that is the first process of a new pid namespace; later children of this process are in the old one again."""
-    own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        try:
-            syscalls.unshare(syscalls.CLONE_NEWPID)
-        except OSError as error:
-            raise HarnessError(f"there is no pid namespace: {error.strerror}") from error
-        try:
-            pid = os.fork()
-            if pid == 0:
-                become_init(order, parent)
-            return pid
-        finally:
-            syscalls.setns(own, syscalls.CLONE_NEWPID)
-    finally:
-        os.close(own)
+        pid = syscalls.fork_into(syscalls.CLONE_NEWPID)
+    except OSError as error:
+        raise HarnessError(f"there is no pid namespace: {error.strerror}") from error
+    if pid == 0:
+        become_init(order, parent)
+    return pid
 
 
 def _held(stack: contextlib.ExitStack, fd: int) -> int:

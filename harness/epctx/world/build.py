@@ -66,6 +66,7 @@ class Builder:
         self.directories: dict[bytes, int] = {b"": ground.root_fd}
         self._mounts: list[tuple[bytes, int]] = []
         self._last: list[Callable[[], None]] = []
+        self._model_fd, self._model_size = -1, 0
         self._makers: dict[type, Callable[[int, bytes, bytes, Any], None]] = {
             Dir: self._dir,
             File: self._file,
@@ -108,25 +109,15 @@ class Builder:
         if mode != 0o755:
             self._last.append(lambda: os.fchmod(self.directories[path], mode))
 
-    def rewrite(self, path: bytes, data: bytes) -> None:
-        """Replace the bytes of a file that is known to be there, in place."""
-        directory, name = split(path)
-        fd = os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self.directories[directory])
-        try:
-            _write(fd, data)
-        finally:
-            os.close(fd)
-
-    def watch_file(self, path: bytes) -> None:
-        """Watch the inode of the file at ``path``, so that it is seen under any name."""
-        directory, name = split(path)
-        fd = os.open(name, _PATH, dir_fd=self.directories[directory])
-        try:
-            status = os.fstat(fd)
-            if stat.S_ISREG(status.st_mode):
-                self._watch.add_file(fd, (status.st_ino, status.st_dev))
-        finally:
-            os.close(fd)
+    def rewrite_model(self, data: bytes) -> os.stat_result:
+        """Replace the bytes of the model file that was made last, in place; its status then."""
+        done = os.pwrite(self._model_fd, data, 0)
+        while done < len(data):
+            done += os.pwrite(self._model_fd, memoryview(data)[done:], done)
+        if len(data) != self._model_size:
+            os.ftruncate(self._model_fd, len(data))
+            self._model_size = len(data)
+        return os.fstat(self._model_fd)
 
     def remove(self, path: bytes) -> None:
         """Remove an entry, whatever it is by now, and what is in it."""
@@ -147,6 +138,7 @@ class Builder:
                 syscalls.umount(b"/proc/self/fd/%d" % fd)
             os.close(fd)
         self._mounts.clear()
+        self._close_model()
         for path in [path for path in self.directories if path]:
             self._drop_directory(path)
         empty(self._ground.root_fd)
@@ -179,6 +171,14 @@ class Builder:
 
     def _model(self, parent: int, name: bytes, _path: bytes, entry: ModelFile) -> None:
         self._regular(parent, name, 0o644, entry.data)
+        self._close_model()
+        self._model_fd = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        self._model_size = len(entry.data)
+
+    def _close_model(self) -> None:
+        if self._model_fd >= 0:
+            os.close(self._model_fd)
+            self._model_fd = -1
 
     def _regular(self, parent: int, name: bytes, mode: int, content: Content | bytes) -> None:
         fd = os.open(name, _CREATE, mode, dir_fd=parent)
@@ -209,8 +209,7 @@ class Builder:
             os.close(fd)
 
     def _link(self, parent: int, name: bytes, _path: bytes, entry: Link) -> None:
-        os.symlink(raw(entry.to, self._ground.root), name, dir_fd=parent)
-        self._own(parent, name)
+        os.symlink(raw(entry.to, self._ground.root), name, dir_fd=parent)  # whose it is makes no difference to anybody
 
     def _hard_link(self, parent: int, name: bytes, _path: bytes, entry: HardLink) -> None:
         directory, other = split(path_of(entry.to))

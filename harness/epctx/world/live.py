@@ -162,8 +162,7 @@ class LiveWorld:
         for path in order:
             was = old.get(path)
             if type(was) is ModelFile and path not in self._dirty and type(entry := plan[path]) is ModelFile:
-                builder.rewrite(path, entry.data)
-                self._restat(path)
+                self._learn(path, signature(builder.rewrite_model(entry.data)))
                 old[path] = entry
                 continue
             rest.append(path)
@@ -285,7 +284,7 @@ class LiveWorld:
             return
         found = self._snapshot[path]
         if stat.S_ISREG(found[0]) and not self._watch.watches(found[1:3]):
-            self._builder.watch_file(path)
+            self._watch.add_file(self.ground.root + b"/" + path, found[1:3])
         if type(entry) is File:
             mark = mark_of(content_of(entry))
         elif type(entry) is Fifo and entry.writer:

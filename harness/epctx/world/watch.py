@@ -15,7 +15,7 @@ from epctx.syscalls import IN_ATTRIB, IN_CLOSE_WRITE, IN_CREATE, IN_DELETE, IN_M
 _OF_DIRECTORY = (
     IN_OPEN | IN_CREATE | IN_DELETE | IN_MODIFY | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_CLOSE_WRITE | syscalls.IN_ONLYDIR
 )
-_OF_FILE = IN_OPEN | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE
+_OF_FILE = IN_OPEN | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | syscalls.IN_DONT_FOLLOW
 _HEADER = struct.Struct("iIII")
 _BUFFER = 1 << 16
 
@@ -40,10 +40,10 @@ class Watch:
         self._numbers[path] = number
         self._watched.setdefault(number, path)
 
-    def add_file(self, fd: int, inode: Inode) -> None:
-        """Watch the file that ``fd`` refers to. One that this user may not read is left to the watch on its directory."""
+    def add_file(self, path: bytes, inode: Inode) -> None:
+        """Watch the file at the absolute ``path``. One that this user may not read is left to the watch on its directory."""
         try:
-            number = syscalls.inotify_add_watch(self.fd, b"/proc/self/fd/%d" % fd, _OF_FILE)
+            number = syscalls.inotify_add_watch(self.fd, path, _OF_FILE)
         except PermissionError:
             return
         self._numbers[inode] = number

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from epctx.case import ROOT_DEPTH, File, World
+from epctx.world import Ground, LiveWorld
+
+
+def left_behind() -> set[str]:
+    return {name for base in ("/dev/shm", "/tmp", "/var/tmp") for name in os.listdir(base) if name.startswith("epctx-") or name == "epctx"}
+
+
+@pytest.mark.own_process
+@pytest.mark.parametrize("namespace", [True, False])
+def test_the_root_is_real_empty_and_always_as_deep(namespace: bool) -> None:
+    ground = Ground(namespace=namespace)
+    root = os.fsdecode(ground.root)
+    assert os.path.realpath(root) == root
+    assert len(Path(root).parts) - 1 == ROOT_DEPTH
+    assert os.listdir(root) == []
+    assert os.stat(root).st_uid == ground.account.uid
+    assert [Path(root).parents[n].name for n in range(4)] == ["1", "2", "3", "4"]
+    ground.close()
+    ground.close()
+
+
+@pytest.mark.own_process
+@pytest.mark.parametrize("namespace", [True, False])
+def test_nothing_is_left_behind(namespace: bool) -> None:
+    before = left_behind()
+    pid = os.fork()
+    if pid == 0:
+        ground = Ground(namespace=namespace)
+        live = LiveWorld(ground)
+        live.change_to(World((File("a/b"),)), None, None)
+        Path(os.fsdecode(ground.scratch), "x").mkdir()
+        live.close()
+        ground.close()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert left_behind() == before
+
+
+@pytest.mark.own_process
+def test_nothing_is_visible_or_left_behind_when_the_process_is_killed() -> None:
+    before = left_behind()
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        ground = Ground()
+        LiveWorld(ground).change_to(World((File("a/b"),)), None, None)
+        os.write(write, b"y" if not ground.why_no_mounts else b"n")
+        time.sleep(60)
+    if os.read(read, 1) == b"n":
+        os.kill(pid, signal.SIGTERM)
+        pytest.skip("without a mount namespace a killed process leaves its directory")
+    assert not os.path.lexists("/dev/shm/epctx")
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert left_behind() == before
+
+
+@pytest.mark.own_process
+def test_without_a_namespace_it_says_why_nothing_can_be_mounted() -> None:
+    ground = Ground(namespace=False)
+    assert ground.why_no_mounts == "a mount namespace was not asked for"
+    assert "since a mount namespace was not asked for" in ground.describe()
+    ground.close()
+
+
+@pytest.mark.own_process
+def test_the_target_cannot_write_beside_the_margin() -> None:
+    ground = Ground()
+    if ground.account.changes:
+        os.setresuid(ground.account.uid, ground.account.uid, ground.account.uid)
+    for directory in (ground.top, ground.root + b"/../../../../.."):
+        with pytest.raises(PermissionError):
+            os.mkdir(directory + b"/x")
+    os.mkdir(ground.root + b"/../../../../x")
+    os.mkdir(ground.scratch + b"/x")
