@@ -88,7 +88,7 @@ def write_replaces(look: Look) -> Ruling:
     "spec",
     "high",
     "Read with file fallback",
-    applies=lambda look: look.accepted and look.expect.content is not None,
+    applies=lambda look: look.accepted and look.expect.content is not None and not (look.call.race or look.call.resize),
 )
 def exact(look: Look) -> Ruling:
     """Bytes and size are exact, NUL bytes and every size around the edges of buffers included.

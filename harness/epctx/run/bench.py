@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from epctx.case import Call, Case, File, Link, Struct, World
-from epctx.oracle import profile
+from epctx.errors import HarnessError
+from epctx.oracle import judge, profile
+from epctx.run import keeper, worker
 from epctx.run.check import check
 from epctx.run.runner import Runner
 from epctx.spec import predict
 from epctx.target import Launch
 
-STAGES: dict[str, tuple[str, ...]] = {
-    "world": ("world.change_to",),
-    "model": ("model_bytes", "names_in"),
-    "request and reply": ("request", "read_reply"),
-    "call": ("exchange",),
-    "events and differences": ("world.events", "world.changes", "world.reads", "world.leaks"),
-    "judgement": ("judge",),
-}
+SPEC = profile("spec")
 
 
 class Bench(Struct, frozen=True):
-    """Rates per second of the bare helper in a C++ loop and of judged cases in a changed and a rebuilt world; time by stage."""
+    """Rates per second of the bare helper in a C++ loop and of judged cases in a changed and in a rebuilt world.
+
+    ``stages`` says where a case's time goes in a worker that also judges, in microseconds for each case.
+    """
 
     target: str
     bare: float
@@ -38,35 +45,104 @@ class Bench(Struct, frozen=True):
         return self.changed / self.bare
 
 
-def cases() -> list[Case]:
-    """A hundred cases, each of which differs from the one before in one entry of the world and in the name."""
-    base = (File("model/good.bin"), File("model/sub/inner.bin"), File("outside/secret.bin"), File("model_evil/twin.bin"))
-    made = []
+def listed() -> list[Case]:
+    """A hundred cases, each of which differs from the one before in one entry of the world and mostly in its name."""
+    standing = (File("model/good.bin"), File("model/sub/inner.bin"), File("outside/secret.bin"), File("model_evil/twin.bin"))
+    changing = (
+        (File("model/x"), "x"),
+        (Link("model/x", "good.bin"), "x"),
+        (Link("model/x", "../outside/secret.bin"), "x"),
+        (Link("model/x", "sub"), "x/inner.bin"),
+        (File("model/x", mode=0o600), "../outside/secret.bin"),
+    )
+    cases = []
     for number in range(100):
-        entry, name = (
-            (File("model/x"), "x"),
-            (Link("model/x", "good.bin"), "x"),
-            (Link("model/x", "../outside/secret.bin"), "x"),
-            (Link("model/x", "sub"), "x/inner.bin"),
-            (File("model/x", mode=0o600), "../outside/secret.bin"),
-        )[number % 5]
-        case = Case(f"bench/{number}", "A case of the benchmark.", "benign", (), World((*base, entry)), (Call("read", name),))
-        made.append(Case(*(getattr(case, f) for f in case.__struct_fields__[:-1]), expect=predict(case)))
-    return made
+        entry, name = changing[number % len(changing)]
+        case = Case(f"bench/{number}", "A read.", "benign", (), World((*standing, entry)), (Call("read", name),))
+        cases.append(msgspec.structs.replace(case, expect=predict(case)))
+    return cases
 
 
 def bench(launch: Launch, seconds: float) -> Bench:
-    """Measure one target for about ``seconds`` for each figure."""
+    """Measure one target, for about ``seconds`` for each figure. HarnessError if the bare loop fails."""
+    cases, packed = listed(), msgspec.msgpack.encode(launch)
     with Runner(jobs=1) as runner:
-        listed = cases()
-        list(check(runner, launch, listed, profile("spec"), controls=False))  # the worker and the driver are up
-        changed = _rate(lambda: check(runner, launch, listed * 20, profile("spec"), controls=False), seconds)
-        rebuilt, stages = runner.call(profiled, launch, listed, seconds)
-    return Bench(launch.target, bare(launch, seconds), changed, rebuilt, stages)
+        list(check(runner, launch, cases, SPEC, controls=False))  # worker and driver are up, caches are warm
+        changed = _rate(lambda: check(runner, launch, cases * 20, SPEC, controls=False), seconds)
+        with_stages = runner.call(measure_stages, packed, msgspec.msgpack.encode(cases), seconds)
+        runner.call(rebuild_always)
+        rebuilt = _rate(lambda: check(runner, launch, cases, SPEC, controls=False), seconds)
+    return Bench(launch.target, bare(launch, seconds), changed, rebuilt, with_stages)
 
 
-def _rate(run: Callable[[], Iterator[Any]], seconds: float) -> float:
+def bare(launch: Launch, seconds: float) -> float:
+    """Reads per second of the target in a plain C++ loop: one small file beside its model, no harness."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as directory:
+        Path(directory, "good.bin").write_bytes(b"x" * 96)
+        words = [launch.driver, "--target", launch.library, "--set", launch.settings]
+        words += ["--bench", f"{seconds:g}", "--name", "good.bin", "--model", f"{directory}/model.onnx"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise HarnessError(f"The bare loop of {launch.target} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return float(json.loads(done.stdout)["reads_per_second"])
+
+
+def _rate(run: Callable[[], Iterable[object]], seconds: float) -> float:
     start, done = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
+    while (now := time.perf_counter()) - start < seconds:
         done += sum(1 for _ in run())
-    return done / (time.perf_counter() - start)
+    return done / (now - start)
+
+
+# --- in the worker ----------------------------------------------------------------------------------------------------------
+
+
+def rebuild_always() -> None:
+    """From now on this worker builds each world anew."""
+    worker.keeper().world.rebuild_always = True
+
+
+def measure_stages(launch: bytes, cases: bytes, seconds: float) -> dict[str, float]:
+    """Run and judge cases in this process; microseconds for each case by stage, and what the timing itself adds."""
+    kept, target = worker.keeper(), msgspec.msgpack.decode(launch, type=Launch)
+    totals: defaultdict[str, float] = defaultdict(float)
+    done, start = 0, time.perf_counter()
+    with ExitStack() as stack:
+        for stage, owner, names in (
+            ("change the world", kept.world, ("change_to",)),
+            ("make and read the model", keeper, ("model_bytes", "names_in")),
+            ("pack and unpack", keeper, ("request", "read_reply")),
+            ("call the target", kept.session, ("exchange",)),
+            ("see what it did", kept.world, ("events", "changes", "reads", "leaks")),
+        ):
+            for name in names:
+                stack.enter_context(_timed(owner, name, stage, totals))
+        while time.perf_counter() - start < seconds:
+            for case in msgspec.msgpack.decode(cases, type=list[Case]):
+                observation = kept.observe(target, case)
+                before = time.perf_counter()
+                judge(case, observation, SPEC)
+                totals["judge"] += time.perf_counter() - before
+                done += 1
+        whole = time.perf_counter() - start
+    totals["all else"] = whole - sum(totals.values())
+    return {stage: 1e6 * spent / done for stage, spent in totals.items()}
+
+
+@contextmanager
+def _timed(owner: Any, name: str, stage: str, totals: defaultdict[str, float]) -> Iterator[None]:
+    """While it lasts, the time spent in a function of a module or object is added to a stage."""
+    function, clock = getattr(owner, name), time.perf_counter
+
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        start = clock()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            totals[stage] += clock() - start
+
+    setattr(owner, name, timed)
+    try:
+        yield
+    finally:
+        setattr(owner, name, function)

@@ -43,7 +43,7 @@ class Keeper:
         self.ground = Ground()
         self.world = LiveWorld(self.ground)
         self.box = Box(self.ground, box)
-        self._session: Session | None = None
+        self.session: Session | None = None
 
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
@@ -82,15 +82,15 @@ class Keeper:
         self.ground.close()
 
     def _started(self, launch: Launch, limits: Limits) -> Session:
-        if self._session is None or not self._session.serves(launch, limits):
+        if self.session is None or not self.session.serves(launch, limits):
             self._end()
-            self._session = Session(self.box, launch, limits)
-        return self._session
+            self.session = Session(self.box, launch, limits)
+        return self.session
 
     def _end(self) -> None:
-        if self._session:
-            self._session.end()
-            self._session = None
+        if self.session:
+            self.session.end()
+            self.session = None
 
     def _obstacle(self, session: Session, case: Case) -> str:
         """Why a case cannot be run on this target, or on this machine; else nothing."""

@@ -6,10 +6,11 @@ A worker is a process with a keeper of its own (``epctx.run.worker``); there is 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -20,6 +21,9 @@ from epctx.observation import Observation
 from epctx.run import worker
 from epctx.run.keeper import Conditions
 from epctx.target import Launch
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 BATCH = 24
 """Cases in a batch: enough to hide the hand-over, few enough to share the work evenly."""
@@ -40,8 +44,12 @@ class Runner:
 
     def conditions(self, launch: Launch) -> Conditions:
         """Under which conditions a target runs here. TargetError if it cannot be loaded."""
+        return self.call(worker.conditions, msgspec.msgpack.encode(launch))
+
+    def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function of a module in a worker, where ``worker.keeper()`` is."""
         with _named():
-            return self._pool.submit(worker.conditions, msgspec.msgpack.encode(launch)).result()
+            return self._pool.submit(function, *args, **kwargs).result()
 
     def run(self, launch: Launch, cases: Sequence[Case]) -> Generator[tuple[int, Observation], None, None]:
         """Each case's index and observation, in the order in which they are ready. Closing the iterator ends the run early."""

@@ -1,4 +1,4 @@
-"""The kinds of targets that come with epctx. Each is a function from a target's name, taken apart, to a launch."""
+"""The kinds of native targets. Each is a function from a target's name, taken apart, to a launch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def reference(spec: TargetSpec) -> Launch:
     if spec.what:
         raise UsageError(f"Target {spec.text!r}: reference takes no name; write reference or reference?platform=windows.")
     platform = _platform(spec)
-    return _native(spec, build.BUNDLED, "platform=windows" if platform == "windows" else "", platform)
+    return _bundled(spec, build.BUNDLED, "platform=windows" if platform == "windows" else "", platform)
 
 
 def weak(spec: TargetSpec) -> Launch:
@@ -29,7 +29,7 @@ def weak(spec: TargetSpec) -> Launch:
     if found is None:
         raise UsageError(f"There is no weak target {spec.what!r}; see `epctx list weak`.")
     settings = f"weak={found.name}" + (",platform=windows" if found.platform == "windows" else "")
-    return _native(spec, build.BUNDLED, settings, found.platform)
+    return _bundled(spec, build.BUNDLED, settings, found.platform)
 
 
 def header(spec: TargetSpec) -> Launch:
@@ -52,7 +52,7 @@ def lib(spec: TargetSpec) -> Launch:
     return _launch(spec, build.driver(), path.resolve(), spec.option("set"), _platform(spec))
 
 
-def _native(spec: TargetSpec, part: build.Part, settings: str, platform: Platform) -> Launch:
+def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platform) -> Launch:
     driver, library = build.build_all([build.DRIVER, part])
     return _launch(spec, driver, library, settings, platform)
 

@@ -1,0 +1,49 @@
+"""Finding a C++ compiler."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+from epctx.errors import TargetError
+
+
+def find_compiler() -> tuple[str, ...]:
+    """The command of a C++17 compiler: ``$CXX``, else g++, clang++, or the one of the ``ziglang`` package.
+
+    Raises:
+        TargetError: there is none.
+    """
+    if os.environ.get("CXX", "").strip():
+        command = shlex.split(os.environ["CXX"])
+        program = shutil.which(command[0])
+        if program is None:
+            raise TargetError(f"$CXX names {command[0]!r}, which is not a program that can be run.")
+        return (program, *command[1:])
+    for name in ("g++", "clang++"):
+        if program := shutil.which(name):
+            return (program,)
+    if importlib.util.find_spec("ziglang") is not None:
+        return (sys.executable, "-m", "ziglang", "c++")
+    raise TargetError(
+        "No C++ compiler was found: set $CXX to one, or install g++ or clang++, or install epctx[zig], which brings its own."
+    )
+
+
+@functools.cache
+def version_of(compiler: tuple[str, ...]) -> str:
+    """What the compiler says of itself.
+
+    Raises:
+        TargetError: it does not run.
+    """
+    try:
+        done = subprocess.run([*compiler, "--version"], capture_output=True, text=True, errors="replace", check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise TargetError(f"The C++ compiler {shlex.join(compiler)} does not run: {error}") from error
+    return done.stdout.strip()

@@ -1,0 +1,289 @@
+"""Each rule on observations made by hand: what breaks it, and the nearest thing that does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from epctx.case import Call, Callback, Case, Content, File, Limits, Resize, World, content_of
+from epctx.observation import (
+    CallbackSeen,
+    Change,
+    Memory,
+    Observation,
+    Output,
+    RaceSeen,
+    Seen,
+    State,
+    Touched,
+    content_digest,
+    digest,
+)
+from epctx.oracle import RULES, Verdict, judge, profile
+from epctx.spec import predict
+
+GOOD, SECRET = File("model/good.bin"), File("outside/secret.bin")
+WORLD = World((GOOD, SECRET))
+ALL = profile("hardened", ("contain.hard-link=accept", "contain.model-link-cache=refuse"))
+
+
+def case(call: Call, *entries: Any, limits: Limits = Limits()) -> Case:
+    made = Case("test/one", "A case.", "hostile", (), World((*WORLD.entries, *entries)), (call,), limits=limits)
+    return replace(made, expect=predict(made))
+
+
+def output(content: Content) -> Output:
+    return Output(content.size, content_digest(content))
+
+
+NONE = Output(0, digest(b""), null=True)
+
+
+def refused(code: int = 2, text: str = "no", **more: Any) -> Seen:
+    return Seen("returned", code=code, message=text, output=more.pop("output", NONE), **more)
+
+
+def broken(tested: Case, seen: Seen, judged: Any = ALL) -> set[str]:
+    verdict = judge(tested, Observation(tested.id, "test", calls=(seen,)), judged)
+    return {f.rule for f in verdict.findings if f.fails}
+
+
+def read_good(**more: Any) -> Seen:
+    return Seen("returned", output=output(content_of(GOOD)), reads=("model/good.bin",), **more)
+
+
+GOOD_READ, ESCAPE = case(Call("read", "good.bin")), case(Call("read", "../outside/secret.bin"))
+
+
+def test_a_good_read_breaks_nothing() -> None:
+    opened = Touched("open", ("model/good.bin",), "inside")
+    assert broken(GOOD_READ, read_good(touched=(opened,))) == set()
+
+
+def test_a_refused_escape_breaks_nothing() -> None:
+    assert broken(ESCAPE, refused()) == set()
+
+
+@pytest.mark.parametrize(
+    ("seen", "rules"),
+    [
+        pytest.param(
+            Seen("returned", output=output(content_of(SECRET)), reads=("outside/secret.bin",), leaks=("outside/secret.bin",)),
+            {"contain.parent", "safe.no-outside-read"},
+            id="content of a canary",
+        ),
+        pytest.param(
+            refused(touched=(Touched("open", ("outside/secret.bin",), "outside"),)),
+            {"safe.no-outside-read"},
+            id="opened, then refused",
+        ),
+        pytest.param(refused(text="read: epctx", leaks=("outside/secret.bin",)), {"safe.no-outside-read"}, id="bytes in the text"),
+        pytest.param(refused(code=1), {"status.code"}, id="another code"),
+        pytest.param(refused(text=""), {"safe.error-has-text"}, id="no text"),
+        pytest.param(refused(output=Output(5, digest(b"stale"))), {"out.empty-on-error"}, id="stale output"),
+        pytest.param(refused(output=Output(0, digest(b""), null=False)), {"out.empty-on-error"}, id="pointer left behind"),
+        pytest.param(refused(memory=Memory(allocated=1, live=96)), {"own.no-leak"}, id="memory kept"),
+        pytest.param(refused(memory=Memory(allocated=1, freed=1, bad_frees=1)), {"own.no-leak"}, id="freed twice"),
+        pytest.param(refused(memory=Memory(statuses=2, statuses_released=1)), {"own.no-leak"}, id="status kept"),
+        pytest.param(Seen("hang"), {"safe.no-hang", "contain.parent"}, id="hang"),
+        pytest.param(Seen("crash", detail="SIGSEGV"), {"safe.no-crash", "contain.parent"}, id="crash"),
+        pytest.param(Seen("exception", detail="boo"), {"safe.no-crash", "contain.parent"}, id="exception"),
+    ],
+)
+def test_an_escaping_read(seen: Seen, rules: set[str]) -> None:
+    assert broken(ESCAPE, seen) == rules
+
+
+def made(path: str, place: Any, content: Content = Content("payload")) -> Change:
+    return Change(path, place, State(), State("file", 7, 0o644, content.size, content_digest(content)))
+
+
+def test_a_write_that_escapes_breaks_containment_and_safety() -> None:
+    escape = case(Call("write", "../outside/new.bin"))
+    seen = Seen("returned", changes=(made("outside/new.bin", "outside"),))
+    assert broken(escape, seen) == {"contain.parent", "safe.no-outside-write"}
+
+
+def test_a_file_made_on_the_way_to_a_refusal_is_a_write() -> None:
+    escape = case(Call("write", "../outside/new.bin"))
+    seen = refused(output=None, changes=(made("outside/new.bin", "outside"),))
+    assert broken(escape, seen) == {"contain.parent", "safe.no-outside-write"}
+
+
+def test_a_write_above_the_world_is_outside() -> None:
+    written = case(Call("write", "new.bin"))
+    seen = Seen("returned", changes=(made("model/new.bin", "inside"), made("../x", "above")))
+    assert "safe.no-outside-write" in broken(written, seen)
+
+
+def test_a_good_write_breaks_nothing() -> None:
+    assert broken(case(Call("write", "new.bin")), Seen("returned", changes=(made("model/new.bin", "inside"),))) == set()
+
+
+def test_a_write_that_goes_nowhere_was_not_accepted() -> None:
+    assert broken(case(Call("write", "new.bin")), Seen("returned")) == {"contain.accept-inside"}
+
+
+def test_a_write_of_other_bytes_is_not_exact() -> None:
+    seen = Seen("returned", changes=(made("model/new.bin", "inside", Content("payload", 95)),))
+    assert broken(case(Call("write", "new.bin")), seen) == {"size.exact"}
+
+
+def test_a_tail_of_old_bytes_is_no_replacement() -> None:
+    before = State("file", 7, 0o644, 96, content_digest(content_of(GOOD)))
+    after = State("file", 7, 0o644, 200, "other")
+    seen = Seen("returned", changes=(Change("model/good.bin", "inside", before, after),))
+    assert broken(case(Call("write", "good.bin")), seen) == {"type.write-replaces", "size.exact"}
+
+
+def test_a_failed_write_that_truncates_is_not_atomic() -> None:
+    limited = case(Call("write", "good.bin"), limits=Limits(file_size=10))
+    before = State("file", 7, 0o644, 96, content_digest(content_of(GOOD)))
+    truncated = Change("model/good.bin", "inside", before, State("file", 7, 0o644, 0, digest(b"")))
+    assert broken(limited, refused(1, output=None, changes=(truncated,))) == {"write.atomic"}
+    assert broken(limited, refused(1, output=None, changes=(made("model/.tmp1", "inside"),))) == {"write.atomic"}
+    assert broken(limited, refused(1, output=None)) == set()
+
+
+def test_a_short_write_that_is_reported_as_done() -> None:
+    limited = case(Call("write", "good.bin"), limits=Limits(file_size=10))
+    assert "size.short-write-reported" in broken(limited, Seen("returned"))
+
+
+def test_a_read_of_other_bytes_is_not_exact() -> None:
+    seen = Seen("returned", output=Output(95, digest(b"short")))
+    assert broken(GOOD_READ, seen) == {"size.exact"}
+
+
+def test_the_content_of_another_file_is_no_acceptance() -> None:
+    inner = File("model/inner.bin")
+    tested = case(Call("read", "good.bin"), inner)
+    seen = Seen("returned", output=output(content_of(inner)), reads=("model/inner.bin",))
+    assert broken(tested, seen) == {"contain.accept-inside"}
+
+
+def test_a_benign_name_that_is_refused() -> None:
+    assert broken(GOOD_READ, refused()) == {"contain.accept-inside"}
+
+
+def test_control_characters_in_a_text() -> None:
+    noisy = case(Call("read", "../outside/\x1b[31m"))
+    assert broken(noisy, refused(text="no \x1b[31m")) == {"name.log-safe"}
+    assert broken(noisy, refused(text="no \\x1b[31m")) == set()
+    assert "name.log-safe" not in broken(noisy, refused(text="no \x1b[31m"), profile("spec"))
+
+
+PAYLOAD = Content("callback")
+BY_CALLBACK = case(Call("read", "a/../b", read_callback=Callback(PAYLOAD)))
+
+
+def by_callback(**more: Any) -> Seen:
+    adopted = replace(output(PAYLOAD), adopted=more.pop("adopted", True))
+    called = more.pop("callbacks", (CallbackSeen("read", b"a/../b".hex(), PAYLOAD.size),))
+    return Seen("returned", output=adopted, callbacks=called, **more)
+
+
+@pytest.mark.parametrize(
+    ("seen", "rules"),
+    [
+        (by_callback(), set()),
+        (by_callback(adopted=False), {"own.adopts"}),
+        (by_callback(memory=Memory(allocated=1, live=96)), {"own.freed-once", "own.no-leak"}),
+        (by_callback(callbacks=(CallbackSeen("read", b"b".hex()),)), {"name.opaque-to-callback"}),
+        (by_callback(callbacks=()), {"name.opaque-to-callback"}),
+    ],
+)
+def test_a_read_by_callback(seen: Seen, rules: set[str]) -> None:
+    assert broken(BY_CALLBACK, seen) == rules
+
+
+def test_moves() -> None:
+    moved = case(Call("read", "good.bin", moves=True))
+    assert broken(moved, read_good(moves=("the source still holds 96 bytes",))) == {"own.moves"}
+    assert broken(moved, read_good()) == set()
+
+
+def test_the_callers_allocator() -> None:
+    given = case(Call("read", "good.bin", allocator="caller"))
+    assert broken(given, read_good(memory=Memory(allocated=1, freed=1, caller_allocated=1))) == set()
+    assert broken(given, read_good(memory=Memory(allocated=1, freed=1))) == {"own.caller-allocator"}
+    released = Memory(allocated=1, freed=1, caller_allocated=1, caller_released=True)
+    assert broken(given, read_good(memory=released)) == {"own.caller-allocator"}
+
+
+def test_an_allocator_that_fails() -> None:
+    failing = case(Call("read", "good.bin", allocator="null"))
+    assert broken(failing, refused(1)) == set()
+    assert broken(failing, read_good()) == {"own.alloc-fails"}
+
+
+def test_a_second_copy() -> None:
+    big = File("model/big.bin", Content("big", 4 << 20))
+    tested = case(Call("read", "big.bin"), big)
+    seen = Seen("returned", output=output(content_of(big)), reads=("model/big.bin",))
+    assert broken(tested, replace(seen, memory=Memory(1, 1, peak=4 << 20, resident_peak=4 << 20))) == set()
+    assert broken(tested, replace(seen, memory=Memory(1, 1, peak=4 << 20, resident_peak=8 << 20))) == {"mem.single-copy"}
+    assert broken(tested, replace(seen, memory=Memory(2, 2, peak=8 << 20))) == {"mem.single-copy"}
+
+
+def test_a_huge_file() -> None:
+    tested = case(Call("read", "huge.bin"), File("model/huge.bin", Content("huge", 1 << 40, sparse=True)))
+    assert broken(tested, refused(2)) == set()
+    assert broken(tested, refused(1, memory=Memory(largest=1 << 40))) == {"size.cap"}
+
+
+def test_a_file_that_shrinks_while_it_is_read() -> None:
+    file = File("model/f.bin", Content("f", 4096))
+    tested = case(Call("read", "f.bin", resize=Resize("model/f.bin", 100)), file)
+    whole, cut = output(content_of(file)), output(Content("f", 100))
+    assert broken(tested, Seen("returned", output=whole)) == set()
+    assert broken(tested, Seen("returned", output=cut)) == set()
+    assert broken(tested, refused(1)) == set()
+    assert broken(tested, Seen("returned", output=Output(4096, digest(b"heap")))) == {"size.file-changes"}
+
+
+def test_a_race() -> None:
+    from epctx.case import Link, Race
+
+    race = Race("model/a", "model/b", 100)
+    tested = case(Call("read", "a", race=race), File("model/a"), Link("model/b", "../outside/secret.bin"))
+    won = Seen("returned", output=NONE, race=RaceSeen(100, 60, 40, 0, 0))
+    assert broken(tested, won) == set()
+    assert broken(tested, replace(won, race=RaceSeen(100, 59, 40, 1, 0))) == {"contain.race"}
+
+
+def test_policy_is_judged_by_the_profile() -> None:
+    from epctx.case import HardLink
+
+    tested = case(Call("read", "hard.bin"), HardLink("model/hard.bin", "outside/secret.bin"))
+    names = ("model/hard.bin", "outside/secret.bin")
+    opened = Touched("open", names, "outside")
+    accepted = Seen("returned", output=output(content_of(SECRET)), reads=names, leaks=names[1:], touched=(opened,))
+    assert broken(tested, accepted, profile("spec", ("contain.hard-link=refuse",))) == {"contain.hard-link"}
+    assert broken(tested, accepted, profile("spec", ("contain.hard-link=accept",))) == set()
+    assert broken(tested, refused(), profile("spec", ("contain.hard-link=accept",))) == {"contain.hard-link"}
+    verdict = judge(tested, Observation(tested.id, "test", calls=(accepted,)), profile("spec"))
+    assert (verdict.result, [f.rule for f in verdict.findings]) == ("note", ["contain.hard-link"])
+
+
+def test_a_skip_and_an_error_carry_their_reason() -> None:
+    skipped = judge(ESCAPE, Observation(ESCAPE.id, "test", skipped="no mounts here"), ALL)
+    assert skipped == Verdict(ESCAPE.id, "skip", reason="no mounts here")
+    assert judge(ESCAPE, Observation(ESCAPE.id, "test", error="lost"), ALL).result == "error"
+
+
+def test_a_windows_profile_asks_the_specification_anew() -> None:
+    literal = File("model/..\\outside\\secret.bin")
+    tested = case(Call("read", "..\\outside\\secret.bin"), literal)
+    seen = Seen("returned", output=output(content_of(literal)))
+    assert broken(tested, seen) == set()
+    assert "contain.parent" in broken(tested, seen, profile("hardened", platform="windows"))
+
+
+def test_every_rule_says_what_it_demands_and_why() -> None:
+    for rule in RULES.values():
+        assert rule.statement.endswith("."), rule.id
+        assert rule.why, rule.id
+        assert rule.source, rule.id

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from epctx.errors import UsageError
+from epctx.observation import Observation, Seen
+from epctx.oracle import Verdict
+from epctx.report.jsonl import JsonLines, read
+from epctx.report.record import Header, Line, footer
+
+HEAD = Header("reference", "spec", 1, "a box", "1.32.0", "0.1.0", "2026-01-01T00:00:00+00:00")
+LINE = Line(0, Verdict("a/b", "pass", ("refused",)), Observation("a/b", "reference", calls=(Seen("returned", code=2, message="no \x1b\n"),)))
+
+
+def write(path: Path, *records: object) -> Path:
+    with JsonLines(path) as report:
+        for record in records:
+            report.write(record)  # type: ignore[arg-type]
+    return path
+
+
+def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    foot = footer([LINE.verdict], 1.5)
+    path = write(tmp_path / "r.jsonl", HEAD, LINE, foot)
+    assert read(path) == (HEAD, [LINE], foot)
+    assert path.read_bytes().count(b"\n") == 3
+
+
+def test_a_report_without_a_footer_was_cut_off(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cut off"):
+        read(write(tmp_path / "r.jsonl", HEAD, LINE))
+
+
+@pytest.mark.parametrize("text", [b"", b"{}\n", b"not json\n", b'{"type":"header"}\n'])
+def test_what_is_no_report_is_one_sentence(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(text)
+    with pytest.raises(UsageError, match=r"r\.jsonl"):
+        read(path)
+
+
+def test_a_file_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name a file that can be written"), JsonLines(tmp_path / "no" / "r.jsonl"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("results", "held"),
+    [
+        (["pass"], True),
+        (["pass", "note", "skip"], True),
+        (["pass", "fail"], False),
+        (["pass", "hang"], False),
+        (["pass", "crash"], False),
+        (["pass", "error"], False),
+        (["skip"], False),
+        ([], False),
+    ],
+)
+def test_a_target_held_only_if_something_ran_and_nothing_broke(results: list[str], held: bool) -> None:
+    assert footer([Verdict("a/b", r) for r in results], 1.0).held is held  # type: ignore[arg-type]
+    assert footer([Verdict("a/b", r) for r in results], 1.0, interrupted=True).held is False  # type: ignore[arg-type]
