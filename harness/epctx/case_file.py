@@ -38,11 +38,8 @@ class _Version(msgspec.Struct):
     epctx: int | None = None
 
 
-class _Document(Case, frozen=True):
-    """A case in a file of its own, which carries the version of the format."""
-
-    epctx: int = FORMAT
-
+_Document = msgspec.defstruct("_Document", [("epctx", int, FORMAT)], bases=(Case,), frozen=True)
+"""A case in a file of its own, which carries the version of the format."""
 
 _case = msgspec.json.Decoder(_Document)
 _version = msgspec.json.Decoder(_Version)

@@ -212,6 +212,9 @@ def _untrusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> 
     elif place.lexical and place.through == "not-dir":
         # weakly_canonical passes over it, the kernel says ENOTDIR
         doubt = f"{text} takes `..` after something that is not a directory"
+    elif place.lexical and not scene.windows and tree.by_steps(base.place, parts).path != place.path:
+        # weakly_canonical takes what follows a missing component by its text; who goes on step by step meets a link there
+        doubt = f"{text} takes back a link by `..`, after something that does not exist"
     elif place.magic:
         doubt = f"{text} leads through a link of /proc"
     rule: str | None = None
@@ -292,7 +295,7 @@ def _escape(scene: Scene, base: Place, parts: tuple[bytes, ...] | list[bytes], p
             why = f"{where}, whose path only starts with the same characters"
             return _refuse("contain.sibling-prefix", why, INVALID_ARGUMENT)
         return _refuse("contain.parent", where, INVALID_ARGUMENT)
-    final = place.links == 1 and place.leaf and (place.node is None or place.node.kind != "dir")
+    final = place.links == 1 and place.leaf and place.node is not None and place.node.kind != "dir"
     rule = "contain.symlink-file" if final else "contain.symlink-dir"
     # whether a device of the host exists in the target's box is not in the world; nor does the kernel take `..` by its text
     status = None if place.lexical or scene.tree.world_path(place.path) is None else INVALID_ARGUMENT

@@ -433,6 +433,38 @@ class Tree:
                     place.rest = [b""]
         return place
 
+    def by_steps(self, start: Place, path: Sequence[bytes]) -> Place:
+        """Resolve ``path`` as Python's ``realpath`` does: a ``..`` takes back what is missing, after which links count again.
+
+        That is another way to see a name than ``weakly``, which takes all that follows by its text. ``leaf`` is whether something
+        that was missing was a dangling link.
+        """
+        place, rest = Place(list(start.nodes), list(start.names)), list[bytes]()
+        dangling = False
+        for part in path:
+            if part in (b"", b"."):
+                continue
+            if part == b".." and (rest or place.nodes[-1].kind != "dir"):
+                if rest:
+                    rest.pop()
+                else:
+                    place.nodes.pop()
+                    place.names.pop()
+            elif rest:
+                rest.append(part)
+            else:
+                step = self.walk(place, [part])
+                if step.fault in ("missing", "not-dir"):
+                    rest.append(part)
+                    here = place.nodes[-1]
+                    dangling = dangling or (here.kind == "dir" and self.child(here, part) is not None)
+                elif step.fault:
+                    return step
+                else:
+                    place = step
+        place.rest, place.leaf, place.fault = rest, dangling, "missing" if rest else ""
+        return place
+
     def within(self, base: Place, place: Place) -> bool:
         """Whether ``place`` lies in the directory ``base`` or is it, by its path."""
         size = len(base.path)
