@@ -1,0 +1,67 @@
+// A target that reads files of the model directory as it should, and misbehaves in one way for the name "trigger.bin".
+// The way is its option: hang, abort, throw, allocate, climb, or steal=PATH (write to that absolute path, too).
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "epctx_target.h"
+
+struct EpctxOutput {
+  std::vector<char> bytes;
+};
+
+namespace {
+
+std::string mode;
+
+std::string ModelDirectory(const OrtApi* api, const OrtGraph* graph) {
+  const ORTCHAR_T* path = nullptr;
+  if (OrtStatus* status = api->Graph_GetModelPath(graph, &path)) api->ReleaseStatus(status);
+  const std::string text = path == nullptr ? "" : path;
+  return text.substr(0, text.rfind('/'));
+}
+
+void Misbehave(const std::string& directory) {
+  if (mode == "hang") {
+    for (volatile unsigned turns = 0;; turns = turns + 1) {
+    }
+  }
+  if (mode == "abort") std::abort();
+  if (mode == "throw") throw std::runtime_error("thrown by the target");
+  if (mode == "allocate") {
+    for (std::vector<char*> all;; all.push_back(static_cast<char*>(std::malloc(64 << 20)))) {
+      if (!all.empty()) std::memset(all.back(), 1, 64 << 20);
+    }
+  }
+  if (mode == "climb") std::ofstream(directory + "/../../../../climbed") << "four levels up";
+  if (mode.rfind("steal=", 0) == 0) std::ofstream(mode.substr(6)) << "outside";
+}
+
+}  // namespace
+
+uint32_t epctx_target_abi(void) { return EPCTX_TARGET_ABI; }
+
+const char* epctx_target_configure(const char* options) {
+  mode = options;
+  return nullptr;
+}
+
+EpctxOutput* epctx_output_new(void) { return new EpctxOutput; }
+void epctx_output_delete(EpctxOutput* output) { delete output; }
+const void* epctx_output_data(const EpctxOutput* output) { return output->bytes.empty() ? nullptr : output->bytes.data(); }
+size_t epctx_output_size(const EpctxOutput* output) { return output->bytes.size(); }
+
+OrtStatus* epctx_read(const OrtApi* api, const OrtEpContextConfig*, const char* name, const OrtGraph* graph,
+                      EpctxOutput* output, OrtAllocator*) {
+  const std::string directory = graph == nullptr ? "" : ModelDirectory(api, graph) + "/";
+  if (std::strcmp(name, "trigger.bin") == 0) Misbehave(directory);
+  std::ifstream file(directory + name, std::ios::binary);
+  if (!file) return api->CreateStatus(ORT_FAIL, "there is no such file");
+  output->bytes.assign(std::istreambuf_iterator<char>(file), {});
+  return nullptr;
+}

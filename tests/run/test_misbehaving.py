@@ -1,0 +1,81 @@
+"""Targets that hang, crash, throw, eat memory or write where they must not: each is pinned on its case, and the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from epctx.case import Call, Case, File, Limits, World
+from epctx.observation import Observation
+from epctx.oracle import Verdict, judge, profile
+from epctx.run.runner import Runner
+from epctx.spec import predict
+from epctx.target import Launch, build, prepare
+
+FAKE = Path(__file__).parent.parent / "fakes" / "misbehaving.cc"
+
+
+def case(name: str) -> Case:
+    world = World((File("model/good.bin"), File("model/trigger.bin"), File("outside/secret.bin")))
+    made = Case(f"test/{name.partition('.')[0]}", "A read.", "benign", (), world, (Call("read", name),), limits=Limits(2.0, 1 << 30))
+    return replace(made, expect=predict(made))
+
+
+CASES = [case("good.bin"), case("trigger.bin"), replace(case("good.bin"), id="test/after")]
+
+
+@pytest.fixture(scope="module")
+def library() -> str:
+    native = ("-I" + str(build.NATIVE), "-I" + str(build.NATIVE / "ort"))
+    return str(build.build(build.Part("misbehaving", (FAKE,), (FAKE,), native)))
+
+
+@pytest.fixture(scope="module", params=[None, "none"], ids=["boxed", "unboxed"])
+def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
+    with Runner(jobs=1, box=request.param) as made:
+        yield made
+
+
+def run(runner: Runner, launch: Launch) -> dict[str, tuple[Observation, Verdict]]:
+    seen = {CASES[index].id: (CASES[index], observation) for index, observation in runner.run(launch, CASES)}
+    return {i: (observation, judge(tested, observation, profile("spec"))) for i, (tested, observation) in seen.items()}
+
+
+@pytest.mark.parametrize(
+    ("mode", "result", "rule", "evidence"),
+    [
+        ("hang", "hang", "safe.no-hang", "ended by the harness"),
+        ("abort", "crash", "safe.no-crash", "SIGABRT"),
+        ("throw", "crash", "safe.no-crash", "thrown by the target"),
+        ("allocate", "crash", "safe.no-crash", "SIGSEGV"),
+        ("climb", "fail", "safe.no-outside-write", "climbed"),
+    ],
+)
+def test_misbehaviour_is_pinned_on_its_case(runner: Runner, library: str, mode: str, result: str, rule: str, evidence: str) -> None:
+    verdicts = run(runner, prepare(f"lib:{library}?set={mode}"))
+    assert {i: v.result for i, (_, v) in verdicts.items()} == {"test/good": "pass", "test/trigger": result, "test/after": "pass"}
+    observation, verdict = verdicts["test/trigger"]
+    assert observation.confirmed
+    assert any(f.rule == rule and evidence in f.happened for f in verdict.findings), verdict.findings
+
+
+def test_nothing_outside_the_box_changes(library: str, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    victim = tmp_path / "victim"
+    with Runner(jobs=1) as runner:
+        if runner.conditions(prepare(f"lib:{library}")).strength == "none":
+            pytest.skip("there is no box here")
+        run(runner, prepare(f"lib:{library}?set=steal={victim}"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_library_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    from epctx.errors import TargetError
+
+    library = tmp_path / "no.so"
+    library.write_text("this is no library")
+    with Runner(jobs=1) as runner, pytest.raises(TargetError, match="cannot be loaded"):
+        runner.conditions(prepare(f"lib:{library}"))
