@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -20,7 +21,9 @@ def run_in_own_process(function: Callable[[], None]) -> None:
     read, write = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # in a runner with threads: the child needs but one
+        pid = os.fork()
     if pid == 0:
         os.close(read)
         try:
@@ -44,7 +47,7 @@ def run_in_own_process(function: Callable[[], None]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker of this file."""
-    config.addinivalue_line("markers", "own_process: the test gives its process away (namespace, user, umask) and runs in a forked one")
+    config.addinivalue_line("markers", "own_process: runs in a forked process, which it gives away (to a namespace, a user)")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -3,12 +3,11 @@ from __future__ import annotations
 import os
 import random
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from epctx.case import Device, Dir, Entry, Fifo, File, HardLink, Link, Socket, World
+from epctx.case import Device, Dir, Entry, Fifo, File, HardLink, Link, Name, Socket, World
 from epctx.world import Ground, LiveWorld, ModelFile
 
 MODEL = ModelFile("model/model.onnx", b"the model")
@@ -28,7 +27,7 @@ class Stage:
         self.live = LiveWorld(self.ground)
         self.root = Path(os.fsdecode(self.ground.root))
 
-    def show(self, *entries: Entry, directory: str | None = "model", model: ModelFile | None = MODEL) -> None:
+    def show(self, *entries: Entry, directory: Name | None = "model", model: ModelFile | None = MODEL) -> None:
         """Bring the scene and some more entries about."""
         self.live.change_to(World(SCENE + entries), model, directory)
 
@@ -45,14 +44,15 @@ class Stage:
                     content = os.readlink(path)
                 elif stat.S_ISREG(status.st_mode) and status.st_size <= 1 << 20:
                     content = Path(path).read_bytes()
-                group = groups.setdefault(status.st_ino, path) if status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode) else path
+                shared = status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode)
+                group = groups.setdefault(status.st_ino, path) if shared else path
                 owner = (status.st_uid, status.st_gid) if not stat.S_ISLNK(status.st_mode) else None
                 seen[path] = (status.st_mode, owner, status.st_rdev, content, group)
         return seen
 
 
 @pytest.fixture
-def stage() -> Iterator[Stage]:
+def stage() -> Stage:
     """Only for tests marked own_process: a stage of this process."""
     made: list[Stage] = []
 
@@ -62,7 +62,7 @@ def stage() -> Iterator[Stage]:
                 made.append(Stage())
             return getattr(made[0], name)
 
-    yield Lazy()  # type: ignore[misc]
+    return Lazy()  # type: ignore[return-value]
 
 
 def some_entries(random_: random.Random) -> tuple[Entry, ...]:

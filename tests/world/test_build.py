@@ -1,15 +1,30 @@
 from __future__ import annotations
 
-import errno
 import os
 import socket
 import stat
 
 import pytest
-
-from epctx.case import Content, Device, Dir, Entry, Fifo, File, HardLink, Link, Mount, Piece, Socket, World, content_of, stream, token
-from epctx.world import CannotBuild, ModelFile
 from tests.world.conftest import Stage
+
+from epctx.case import (
+    Content,
+    Device,
+    Dir,
+    Entry,
+    Fifo,
+    File,
+    HardLink,
+    Link,
+    Mount,
+    Piece,
+    Socket,
+    World,
+    content_of,
+    stream,
+    token,
+)
+from epctx.world import CannotBuild, ModelFile
 
 pytestmark = pytest.mark.own_process
 
@@ -43,7 +58,8 @@ def test_a_sparse_terabyte_takes_no_room(stage: Stage) -> None:
 
 
 def test_links_are_literal(stage: Stage) -> None:
-    stage.show(Link("l", "{root}/outside/../model//x"), Link("m", "/proc/self/cwd"), Link("n", (Piece("../", times=50), Piece("x"))))
+    long = (Piece("../", times=50), Piece("x"))
+    stage.show(Link("l", "{root}/outside/../model//x"), Link("m", "/proc/self/cwd"), Link("n", long))
     assert os.readlink(stage.root / "l") == f"{stage.root}/outside/../model//x"
     assert os.readlink(stage.root / "m") == "/proc/self/cwd"
     assert os.readlink(stage.root / "n") == "../" * 50 + "x"
@@ -67,9 +83,8 @@ def test_directories_have_their_modes_though_they_are_filled(stage: Stage) -> No
 def test_fifos_with_and_without_a_writer(stage: Stage) -> None:
     stage.show(Fifo("model/f"), Fifo("model/fed", writer=True))
     assert {os.path.basename(path) for path in stage.live.fifos} == {b"f", b"fed"}
-    with pytest.raises(OSError) as caught:
+    with pytest.raises(OSError, match="No such device"):
         os.open(stage.root / "model/f", os.O_WRONLY | os.O_NONBLOCK)
-    assert caught.value.errno == errno.ENXIO
     assert stage.live.fed
     fd = os.open(stage.root / "model/fed", os.O_RDONLY | os.O_NONBLOCK)
     stage.live.feed()
@@ -90,12 +105,12 @@ def test_a_socket_that_nobody_listens_to_however_long_its_path(stage: Stage) -> 
 
 def test_devices(stage: Stage) -> None:
     needs_root()
-    stage.show(*(Device(f"d/{kind}", kind) for kind in ("null", "zero", "full", "tty", "whiteout", "block")))  # type: ignore[arg-type]
+    stage.show(*(Device(f"d/{kind}", kind) for kind in ("null", "zero", "full", "tty", "whiteout", "block")))
     with open(stage.root / "d/zero", "rb") as file:
         assert file.read(3) == bytes(3)
     with pytest.raises(OSError, match="No space left"), open(stage.root / "d/full", "wb", buffering=0) as file:
         file.write(b"x")
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="No such device"):
         os.open(stage.root / "d/block", os.O_RDONLY)
     assert os.lstat(stage.root / "d/whiteout").st_rdev == 0
 

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.world.conftest import MODEL, SCENE, Stage, some_entries
 
 from epctx.case import Content, Dir, File, HardLink, Link, Mount, Name, World, content_of, stream
 from epctx.observation import content_digest, digest
 from epctx.world import ModelFile
-from tests.world.conftest import MODEL, SCENE, Stage, some_entries
 
 pytestmark = pytest.mark.own_process
 
@@ -271,7 +271,8 @@ def test_a_world_with_mounts_is_repaired(stage: Stage) -> None:
 
 def test_contents_are_known_by_their_digest(stage: Stage) -> None:
     shared = Content("shared", 500)
-    stage.show(File("model/s", shared), File("outside/s", shared), HardLink("model/h", "outside/secret.bin"), File("e", Content("e", 0)))
+    hard = HardLink("model/h", "outside/secret.bin")
+    stage.show(File("model/s", shared), File("outside/s", shared), hard, File("e", Content("e", 0)))
     assert stage.live.reads(500, content_digest(shared)) == ("model/s", "outside/s")
     secret = content_of(File("outside/secret.bin"))
     assert stage.live.reads(secret.size, content_digest(secret)) == ("outside/secret.bin", "model/h")

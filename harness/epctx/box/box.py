@@ -124,7 +124,7 @@ class Box:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, _OUTPUT_CAPACITY)
             executable = _held(theirs, high(program))
-            parent = _held(theirs, high(os.pidfd_open(os.getpid())))
+            parent = _held(theirs, os.pidfd_open(os.getpid()))
             order = Order(
                 strength=self.strength,
                 argv=argv,
@@ -192,5 +192,3 @@ def _read_all(fd: int) -> str:
     while poller.poll() and (block := os.read(fd, 4096)):
         data += block
     return data.decode("utf-8", "replace")
-
-

@@ -185,8 +185,6 @@ class Builder:
         try:
             if self._account.changes:
                 os.fchown(fd, self._account.uid, self._account.gid)
-                if mode & 0o7000:  # a change of the owner cleared these
-                    os.fchmod(fd, mode)
             if isinstance(content, bytes):
                 _write(fd, content)
             elif content.sparse:
@@ -195,6 +193,8 @@ class Builder:
                 os.pwrite(fd, tail, content.size - len(tail))
             elif content.size:
                 _write(fd, stream(content.key, content.size))
+            if mode & 0o7000:  # a change of the owner or the content cleared these
+                os.fchmod(fd, mode)
         finally:
             os.close(fd)
 
@@ -297,5 +297,3 @@ def _unused_block_major() -> int:
         if major not in taken:
             return major
     raise OSError(errno.ENODEV, "every local block device number has a driver")
-
-

@@ -478,5 +478,3 @@ def _plan_of(world: World, model: ModelFile | None) -> dict[bytes, Entry | Model
     if model is not None and plan.setdefault(path_of(model.path), model) is not model:
         raise CannotBuild(f"{shown(model.path)} is declared, and the model file must lie there")
     return plan
-
-
