@@ -174,7 +174,7 @@ def white_space_is_not_trimmed(name: str) -> Draft:
 
 
 @family.hostile(
-    "contain.parent", "type.read-missing", name={"inside": " ../outside/secret.bin", "newline": "\n../outside/secret.bin"}
+    "type.read-missing", "safe.no-outside-read", name={"inside": " ../outside/secret.bin", "newline": "\n../outside/secret.bin"}
 )
 def white_space_hides_dots(name: str) -> Draft:
     """White space before `..` makes it another, missing directory; a loader that trims after its check leaves by it ({name})."""
