@@ -6,6 +6,7 @@ where, and what would be right; nothing is created, and no size that a file clai
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import stat
@@ -15,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from epctx.case import FORMAT, Case
+from epctx.case import FORMAT, Case, shown
 from epctx.case_check import validate
 from epctx.errors import CaseError
 
@@ -117,7 +118,9 @@ def schema() -> dict[str, Any]:
     description = (Case.__doc__ or "").strip()
     assert reference == {"$ref": "#/$defs/_Document"}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "epctx case", "description": description}
-    return head | {key: value for key, value in own.items() if key not in head} | {"$defs": dict(sorted(definitions.items()))}
+    whole = head | {key: value for key, value in own.items() if key not in head} | {"$defs": dict(sorted(definitions.items()))}
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(whole))
+    return plain
 
 
 # --- reading carefully ------------------------------------------------------------------------------------------------------
@@ -127,15 +130,17 @@ def _contents(name: str) -> bytes:
     try:
         # without O_NONBLOCK a FIFO would hold us
         fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
-        with open(fd, "rb") as file:
+        try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise CaseError(f"{name}: this is not a regular file")
-            data = file.read(MAX_FILE + 1)
+            with open(fd, "rb", closefd=False) as file:
+                return file.read(MAX_FILE + 1)
+        finally:
+            os.close(fd)
     except OSError as error:
         raise CaseError(f"{name}: cannot be read: {error.strerror}") from None
     except ValueError:
-        raise CaseError(f"{name!r}: a file name cannot hold a NUL") from None
-    return data
+        raise CaseError(f"{shown(name)}: a file name cannot hold a NUL") from None
 
 
 def _bytes(text: str | bytes, where: str) -> bytes:
@@ -157,6 +162,8 @@ def _bytes(text: str | bytes, where: str) -> bytes:
 def _text(data: bytes, where: str) -> str:
     if len(data) > MAX_FILE:
         raise CaseError(f"{where}: larger than {MAX_FILE >> 20} MiB, which no case file needs; split it")
+    if data.startswith(codecs.BOM_UTF8):
+        raise CaseError(f"{where}: starts with a byte order mark, which JSON must not; save it without")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -205,7 +212,7 @@ def _sentence(data: bytes, error: Exception, where: str) -> str:
     try:
         json.loads(data, parse_constant=_no_constant)
     except json.JSONDecodeError as found:
-        end = " (cut off?)" if found.pos >= len(data.rstrip()) - 1 else ""
+        end = " (cut off?)" if found.msg.startswith("Unterminated") or found.pos >= len(data.rstrip()) - 1 else ""
         return f"{where}: line {found.lineno}, column {found.colno}: not JSON: {found.msg[:1].lower()}{found.msg[1:]}{end}"
     except RecursionError:
         return f"{where}: nested too deeply for a case"
