@@ -1,0 +1,431 @@
+#include "calls.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "race.h"
+#include "runtime.h"
+
+namespace epctx {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// --- the request -----------------------------------------------------------------------------------------------------------
+
+struct Resize {
+  uint64_t size;
+  std::string path;
+};
+
+struct Race {
+  uint32_t rounds = 0;
+  std::string a, b;
+  std::string_view inside;
+};
+
+// A request, taken apart. Texts that become C strings are copied, so that they end in a NUL.
+struct Ask {
+  Request head = {};
+  std::optional<std::string> name, fallback, cwd;
+  std::string_view payload;
+  OrtGraph graph;
+  OrtEpContextConfig config;
+  std::optional<Resize> resize;
+  std::optional<Race> race;
+
+  bool Has(RequestFlag flag) const { return (head.flags & flag) != 0; }
+};
+
+void TakeCallback(std::string_view content, bool read, Callback& callback) {
+  callback.set = true;
+  callback.script = Take<CallbackScript>(content);
+  if (read && callback.script.has_content != 0) callback.content = Take(content, callback.script.data_size);
+  callback.text = content;
+}
+
+OrtOpAttr TakeAttribute(std::string_view content) {
+  OrtOpAttr attribute;
+  attribute.type = static_cast<OrtOpAttrType>(Take<uint32_t>(content));
+  attribute.name = Take(content, Take<uint32_t>(content));
+  switch (attribute.type) {
+    case ORT_OP_ATTR_STRINGS:  // each with a NUL at its end, as the real function gives them
+      for (uint32_t count = Take<uint32_t>(content); count > 0; --count) {
+        attribute.value.append(Take(content, Take<uint32_t>(content))).push_back('\0');
+      }
+      break;
+    case ORT_OP_ATTR_INTS: {
+      const uint32_t count = Take<uint32_t>(content);
+      attribute.value = Take(content, count * sizeof(int64_t));
+      break;
+    }
+    default: attribute.value = content;
+  }
+  return attribute;
+}
+
+OrtNode TakeNode(std::string_view content) {
+  OrtNode node;
+  size_t texts = 0;
+  for (Fields fields(content); fields.Next();) {
+    if (fields.tag == Tag::kNodeText) (texts++ == 0 ? node.domain : node.op_type) = fields.content;
+    if (fields.tag == Tag::kAttribute) node.attributes.push_back(TakeAttribute(fields.content));
+  }
+  return node;
+}
+
+void TakeApart(std::string_view request, Ask& ask) {
+  ask.head = Take<Request>(request);
+  std::string_view inside;
+  for (Fields fields(request); fields.Next();) {
+    std::string_view content = fields.content;
+    switch (fields.tag) {
+      case Tag::kName: ask.name = content; break;
+      case Tag::kFallback: ask.fallback = content; break;
+      case Tag::kModelPath: ask.graph.model_path = content; break;
+      case Tag::kPayload: ask.payload = content; break;
+      case Tag::kReadCallback: TakeCallback(content, true, ask.config.read); break;
+      case Tag::kWriteCallback: TakeCallback(content, false, ask.config.write); break;
+      case Tag::kCwd: ask.cwd = content; break;
+      case Tag::kNode: ask.graph.nodes.push_back(TakeNode(content)); break;
+      case Tag::kRaceInside: inside = content; break;
+      case Tag::kResize: {
+        const auto size = Take<uint64_t>(content);
+        ask.resize = Resize{size, std::string(content)};
+        break;
+      }
+      case Tag::kRace: {
+        Race race;
+        race.rounds = Take<uint32_t>(content);
+        race.a = Take(content, Take<uint32_t>(content));
+        race.b = content;
+        ask.race = std::move(race);
+        break;
+      }
+      default: throw BadMessage{"a field has a tag that no request has"};
+    }
+  }
+  if (ask.race) ask.race->inside = inside;
+}
+
+// --- the call --------------------------------------------------------------------------------------------------------------
+
+// Works in a directory from now on. It is entered anew for each request: the one of that name may be another by now.
+void EnterDirectory(const std::string& directory) {
+  if (::chdir(directory.c_str()) != 0) throw BadMessage{"the working directory cannot be entered"};
+}
+
+// Lowers the largest size of a file for as long as it lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(int64_t limit) : active_(limit >= 0) {
+    if (!active_) return;
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit lowered = before_;
+    lowered.rlim_cur = static_cast<rlim_t>(limit);
+    ::setrlimit(RLIMIT_FSIZE, &lowered);
+  }
+  ~FileSizeLimit() {
+    if (active_) ::setrlimit(RLIMIT_FSIZE, &before_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  bool active_;
+  rlimit before_ = {};
+};
+
+// What a call left behind.
+struct Outcome {
+  OrtErrorCode code = ORT_OK;
+  std::string text;
+  bool threw = false;
+};
+
+// Makes a call, and takes its status or its exception apart.
+template <typename Function>
+Outcome Try(Function call) {
+  Outcome outcome;
+  try {
+    if (OrtStatus* status = call()) {
+      outcome.code = Api().GetErrorCode(status);
+      outcome.text = Api().GetErrorMessage(status);
+      Api().ReleaseStatus(status);
+    }
+  } catch (const BadMessage&) {
+    throw;  // ours, not the target's
+  } catch (const std::exception& e) {
+    outcome.threw = true;
+    outcome.text = e.what();
+  } catch (...) {
+    outcome.threw = true;
+    outcome.text = "something that is not a std::exception";
+  }
+  return outcome;
+}
+
+// One request in work.
+class Work {
+ public:
+  Work(const Target& target, std::string_view request, Message& message)
+      : target_(target), message_(message), output_(nullptr, OutputDeleter{&target}) {
+    TakeApart(request, ask_);
+  }
+
+  void Do() {
+    message_.Start(2, sizeof(Reply));
+    if (ask_.cwd) EnterDirectory(*ask_.cwd);
+    const AllocatorKind kind{ask_.head.allocator};
+    ledger().Begin(ask_.Has(kHeld) ? AllocatorKind::kDefault : kind);
+    const bool reads = ask_.head.op == static_cast<uint32_t>(Op::kRead);
+    if (reads) {
+      output_.reset(target_.output_new());
+      if (ask_.Has(kHeld) && !Hold(output_.get())) reply_.flags |= kNotHeld;
+      ledger().set_kind(kind);
+    }
+    if (ask_.resize) {
+      ledger().on_next_allocation = [this] {
+        static_cast<void>(::truncate(ask_.resize->path.c_str(), static_cast<off_t>(ask_.resize->size)) == 0);
+      };
+    }
+    if (ask_.race) {
+      Compete();
+    } else {
+      const Outcome outcome = CallOnce();
+      if (outcome.threw) {
+        reply_.flags |= kThrew;
+        message_.Add(Tag::kException, outcome.text);
+      } else {
+        reply_.code = outcome.code;
+        if (!outcome.text.empty()) message_.Add(Tag::kMessage, outcome.text);
+      }
+      if (reads && ask_.Has(kMoves) && target_.output_move != nullptr && target_.output_move_new != nullptr) Move();
+      if (reads) AddOutput(OutputBytes(output_.get()));
+    }
+    output_.reset();
+    AddCallbacks();
+    ledger().Report(reply_);
+    ledger().End();
+    message_.SetFixed(reply_);
+  }
+
+ private:
+  std::string_view OutputBytes(const EpctxOutput* output) const {
+    const void* data = target_.output_data(output);
+    return {static_cast<const char*>(data), data != nullptr ? target_.output_size(output) : 0};
+  }
+
+  OrtAllocator* AllocatorToGive() const {
+    const AllocatorKind kind{ask_.head.allocator};
+    return kind == AllocatorKind::kCaller || kind == AllocatorKind::kNull ? CallerAllocator() : nullptr;
+  }
+
+  const char* Name() const { return ask_.name ? ask_.name->c_str() : nullptr; }
+  const OrtGraph* Graph() const { return ask_.Has(kGraph) ? &ask_.graph : nullptr; }
+  const OrtEpContextConfig* Config() const { return ask_.config.read.set || ask_.config.write.set ? &ask_.config : nullptr; }
+
+  // Makes an output hold data, through a callback, which involves no file.
+  bool Hold(EpctxOutput* output) const {
+    OrtAllocator* allocator = AllocatorKind{ask_.head.allocator} == AllocatorKind::kCaller ? CallerAllocator() : nullptr;
+    OrtEpContextConfig config;
+    config.read.set = true;
+    config.read.script.has_content = 1;
+    config.read.content = "held from an earlier read";
+    const Outcome outcome = Try([&] { return target_.read(&Api(), &config, "earlier", Graph(), output, allocator); });
+    return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == config.read.content;
+  }
+
+  OrtStatus* Call() {
+    switch (Op{ask_.head.op}) {
+      case Op::kRead: return target_.read(&Api(), Config(), Name(), Graph(), output_.get(), AllocatorToGive());
+      case Op::kWrite: return Write();
+      case Op::kLoad:
+        if (target_.load == nullptr) throw BadMessage{"the target has no load"};
+        return target_.load(&Api(), Config(), &ask_.graph, &Work::NoteName, &message_);
+    }
+    throw BadMessage{"there is no such operation"};
+  }
+
+  OrtStatus* Write() {
+    std::optional<BulkView> bulk;
+    const void* buffer = ask_.payload.data();
+    size_t size = ask_.payload.size();
+    static const char nothing = 0;
+    if (buffer == nullptr) buffer = &nothing;
+    if (ask_.Has(kPayloadInBulk)) {
+      size = ask_.head.payload_size;
+      buffer = bulk.emplace(size).data();
+    }
+    if (ask_.Has(kNullPayload)) {
+      size = ask_.head.payload_size;
+      buffer = nullptr;
+    }
+    if (!ask_.Has(kSeparateFallback)) {
+      if (target_.write == nullptr) throw BadMessage{"the target has no write"};
+      return target_.write(&Api(), Config(), Name(), Graph(), buffer, size);
+    }
+    if (target_.write_fallback == nullptr) throw BadMessage{"the target has no write with a fallback name"};
+    const char* fallback = ask_.fallback ? ask_.fallback->c_str() : nullptr;
+    return target_.write_fallback(&Api(), Config(), Name(), fallback, Graph(), buffer, size);
+  }
+
+  static void NoteName(void* message, const char* name, size_t size) {
+    static_cast<Message*>(message)->Add(Tag::kLoadedName, {name, size});
+  }
+
+  Outcome CallOnce() {
+    const auto start = Clock::now();
+    const Outcome outcome = [&] {
+      const FileSizeLimit limit(ask_.head.file_size_limit);
+      return Try([&] { return Call(); });
+    }();
+    reply_.nanoseconds = static_cast<uint64_t>((Clock::now() - start) / std::chrono::nanoseconds(1));
+    return outcome;
+  }
+
+  // Repeats the call while the names are exchanged, and sorts how the rounds end. The output that is sent is the first that
+  // should not have been.
+  void Compete() {
+    RaceCounts counts = {};
+    std::string evidence;
+    {
+      const Exchanger exchanger(ask_.race->a, ask_.race->b);
+      for (; counts.rounds < ask_.race->rounds; ++counts.rounds) {
+        if (ask_.head.op == static_cast<uint32_t>(Op::kRead)) output_.reset(target_.output_new());
+        const Outcome outcome = CallOnce();
+        if (outcome.threw) {
+          reply_.flags |= kThrew;
+          message_.Add(Tag::kException, outcome.text);
+          break;
+        }
+        const std::string_view bytes = output_ ? OutputBytes(output_.get()) : std::string_view();
+        uint32_t& sort = outcome.code != ORT_OK ? counts.refused : !output_ ? counts.inside : SortOf(bytes, counts);
+        ++sort;
+        if ((&sort == &counts.outside || &sort == &counts.torn) && evidence.empty()) evidence = bytes;
+      }
+    }
+    message_.Add(Tag::kRaceCounts, BytesOf(counts));
+    if (output_) AddOutput(evidence);
+  }
+
+  uint32_t& SortOf(std::string_view bytes, RaceCounts& counts) const {
+    const std::string_view inside = ask_.race->inside;
+    if (bytes == inside) return counts.inside;
+    // Part of the good bytes, or good bytes and others: the file was seen while it changed.
+    constexpr size_t kMark = 32;
+    const std::string_view mark = inside.substr(0, std::min(kMark, bytes.size()));
+    return bytes.substr(0, mark.size()) == mark ? counts.torn : counts.outside;
+  }
+
+  void AddOutput(std::string_view bytes) {
+    if (bytes.data() == nullptr || (output_ && target_.output_data(output_.get()) == nullptr)) reply_.flags |= kOutputNull;
+    if (output_ && ask_.config.last_buffer != nullptr && target_.output_data(output_.get()) == ask_.config.last_buffer) {
+      reply_.flags |= kAdopted;
+    }
+    reply_.output_size = output_ && !ask_.race ? target_.output_size(output_.get()) : bytes.size();
+    if (bytes.size() > kInlineLimit) {
+      PutBulk(bytes);
+      reply_.flags |= kOutputInBulk;
+    } else {
+      message_.Add(Tag::kOutput, bytes);
+    }
+  }
+
+  void AddCallbacks() {
+    for (const Invocation& seen : ask_.config.seen) {
+      message_.Add(Tag::kCallback, BytesOf(seen.record), seen.name, seen.payload);
+    }
+  }
+
+  void Expect(bool kept, const char* broken) {
+    if (!kept) message_.Add(Tag::kMoveFault, broken);
+  }
+
+  // Moves the output around, and back into output_.
+  void Move() {
+    const auto empty = [&](const Output& output) {
+      return target_.output_size(output.get()) == 0 && target_.output_data(output.get()) == nullptr;
+    };
+    const std::string_view bytes = OutputBytes(output_.get());  // stay where they are
+    const auto holds = [&](const Output& output) {
+      const std::string_view now = OutputBytes(output.get());
+      return now.data() == bytes.data() && now.size() == bytes.size();
+    };
+    const OutputDeleter deleter{&target_};
+    Output constructed(target_.output_move_new(output_.get()), deleter);
+    Expect(holds(constructed), "a move construction does not give the new object the data");
+    Expect(empty(output_), "a move construction leaves its source with data");
+
+    Output assigned(target_.output_new(), deleter);
+    target_.output_move(assigned.get(), constructed.get());
+    Expect(holds(assigned), "a move assignment does not give its left side the data");
+    Expect(empty(constructed), "a move assignment leaves its source with data");
+
+    target_.output_move(assigned.get(), assigned.get());
+    Expect(holds(assigned) || empty(assigned), "a move of an object onto itself leaves it with other data");
+    if (!holds(assigned)) return;
+
+    ledger().set_kind(AllocatorKind::kDefault);
+    if (Hold(constructed.get())) {
+      Reply before = {}, after = {};
+      ledger().Report(before);
+      target_.output_move(constructed.get(), assigned.get());
+      ledger().Report(after);
+      Expect(after.freed == before.freed + 1,
+             "a move assignment does not free what its left side held, exactly "
+             "once");
+      Expect(holds(constructed),
+             "a move assignment onto an object with data "
+             "does not give it the new data");
+      target_.output_move(assigned.get(), constructed.get());
+    }
+    target_.output_move(output_.get(), assigned.get());
+    Expect(holds(output_), "a moved-from object cannot be assigned to again");
+  }
+
+  const Target& target_;
+  Message& message_;
+  Ask ask_;
+  Output output_;
+  Reply reply_ = {};
+};
+
+}  // namespace
+
+void Perform(const Target& target, std::string_view request, Message& reply) { Work(target, request, reply).Do(); }
+
+int Bench(const Target& target, double seconds, const char* name, const char* model) {
+  ledger().tracking = false;
+  const OrtGraph graph{model, {}};
+  const auto start = Clock::now();
+  double elapsed = 0;
+  uint64_t reads = 0;
+  size_t bytes = 0;
+  while (elapsed < seconds) {
+    for (int i = 0; i < 100; ++i, ++reads) {
+      EpctxOutput* output = target.output_new();
+      if (OrtStatus* status = target.read(&Api(), nullptr, name, &graph, output, nullptr)) {
+        std::fprintf(stderr, "%s\n", Api().GetErrorMessage(status));
+        return 3;
+      }
+      bytes = target.output_size(output);
+      target.output_delete(output);
+    }
+    elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  std::printf(
+      "{\"reads\": %llu, \"seconds\": %.6f, \"reads_per_second\": "
+      "%.1f, \"bytes\": %zu}\n",
+      static_cast<unsigned long long>(reads), elapsed, static_cast<double>(reads) / elapsed, bytes);
+  return 0;
+}
+
+}  // namespace epctx

@@ -1,0 +1,67 @@
+// The ONNX Runtime that a target sees: a copy of the real table, or a stand-in, with the functions replaced that this driver
+// answers itself, and the objects that a call needs: graph, config, allocators.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ledger.h"
+#include "onnxruntime_c_api.h"
+#include "protocol.h"
+
+// An attribute, with its value as ReadOpAttr gives it.
+struct OrtOpAttr {
+  OrtOpAttrType type = ORT_OP_ATTR_UNDEFINED;
+  std::string name;
+  std::string value;
+};
+
+struct OrtNode {
+  std::string name, domain, op_type;
+  std::vector<OrtOpAttr> attributes;
+};
+
+struct OrtGraph {
+  std::string model_path;
+  std::vector<OrtNode> nodes;
+};
+
+namespace epctx {
+
+// A scripted callback of the application; it is also the state that the callback is registered with.
+struct Callback {
+  bool set = false;
+  CallbackScript script = {};
+  std::string_view content;
+  std::string text;
+};
+
+// One invocation of a callback.
+struct Invocation {
+  CallbackRecord record;
+  std::string name;
+  std::string payload;  // of a write, when at most kInlineLimit
+};
+
+}  // namespace epctx
+
+struct OrtEpContextConfig {
+  epctx::Callback read, write;
+  std::vector<epctx::Invocation> seen;
+  void* last_buffer = nullptr;  // that the read callback allocated
+};
+
+namespace epctx {
+
+// Makes the tables; once. With the path of a libonnxruntime they are copies of its own, after a self-test. `version` becomes
+// its version, or "stand-in". Returns what is wrong, or an empty text.
+std::string StartRuntime(const char* ort, std::string& version);
+
+const OrtApi& Api();
+
+// The allocator that the caller of a target owns.
+OrtAllocator* CallerAllocator();
+
+}  // namespace epctx

@@ -1,0 +1,73 @@
+#include "wire.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace epctx {
+
+bool Receive(std::vector<char>& buffer, std::string_view& message) {
+  if (buffer.empty()) buffer.resize(2 * size_t{kInlineLimit});
+  size_t have = 0, need = sizeof(Header);
+  while (have < need) {
+    const ssize_t count = ::read(kSocket, buffer.data() + have, buffer.size() - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      if (have == 0) return false;
+      throw BadMessage{"the socket closed within a message"};
+    }
+    have += static_cast<size_t>(count);
+    if (have >= sizeof(Header) && need == sizeof(Header)) {
+      Header header;
+      std::memcpy(&header, buffer.data(), sizeof header);
+      if (header.kind != 1 || header.size < sizeof header) throw BadMessage{"the header is not that of a request"};
+      need = header.size;
+      if (buffer.size() < need) buffer.resize(need);
+    }
+  }
+  if (have != need) throw BadMessage{"a request came before the last one was answered"};
+  message = std::string_view(buffer.data() + sizeof(Header), need - sizeof(Header));
+  return true;
+}
+
+void Message::Start(uint32_t kind, size_t fixed) {
+  kind_ = kind;
+  bytes_.assign(sizeof(Header) + fixed, '\0');
+}
+
+void Message::Add(Tag tag, std::string_view a, std::string_view b, std::string_view c) {
+  const size_t size = a.size() + b.size() + c.size();
+  const Field field{static_cast<uint32_t>(tag), static_cast<uint32_t>(size)};
+  bytes_.append(BytesOf(field)).append(a).append(b).append(c).append((8 - size % 8) % 8, '\0');
+}
+
+void Message::Send() {
+  const Header header{static_cast<uint32_t>(bytes_.size()), kind_};
+  std::memcpy(bytes_.data(), &header, sizeof header);
+  for (size_t sent = 0; sent < bytes_.size();) {
+    const ssize_t count = ::write(kSocket, bytes_.data() + sent, bytes_.size() - sent);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw BadMessage{"the socket closed before the reply was sent"};
+    sent += static_cast<size_t>(count);
+  }
+}
+
+void PutBulk(std::string_view bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::pwrite(kBulk, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw BadMessage{"the bulk memory cannot hold the output"};
+    done += static_cast<size_t>(count);
+  }
+}
+
+BulkView::BulkView(size_t size) : size_(std::max<size_t>(size, 1)) {
+  data_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, kBulk, 0);
+  if (data_ == MAP_FAILED) throw BadMessage{"the bulk memory cannot be mapped"};
+}
+
+BulkView::~BulkView() { ::munmap(data_, size_); }
+
+}  // namespace epctx
