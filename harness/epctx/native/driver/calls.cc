@@ -379,12 +379,8 @@ class Work {
       ledger().Report(before);
       target_.output_move(constructed.get(), assigned.get());
       ledger().Report(after);
-      Expect(after.freed == before.freed + 1,
-             "a move assignment does not free what its left side held, exactly "
-             "once");
-      Expect(holds(constructed),
-             "a move assignment onto an object with data "
-             "does not give it the new data");
+      Expect(after.freed == before.freed + 1, "a move assignment does not free what its left side held, exactly once");
+      Expect(holds(constructed), "a move assignment onto an object with data does not give it the new data");
       target_.output_move(assigned.get(), constructed.get());
     }
     target_.output_move(output_.get(), assigned.get());
@@ -421,10 +417,8 @@ int Bench(const Target& target, double seconds, const char* name, const char* mo
     }
     elapsed = std::chrono::duration<double>(Clock::now() - start).count();
   }
-  std::printf(
-      "{\"reads\": %llu, \"seconds\": %.6f, \"reads_per_second\": "
-      "%.1f, \"bytes\": %zu}\n",
-      static_cast<unsigned long long>(reads), elapsed, static_cast<double>(reads) / elapsed, bytes);
+  std::printf("{\"reads\": %llu, \"seconds\": %.6f, \"reads_per_second\": %.1f, \"bytes\": %zu}\n",
+              static_cast<unsigned long long>(reads), elapsed, static_cast<double>(reads) / elapsed, bytes);
   return 0;
 }
 

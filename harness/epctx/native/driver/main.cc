@@ -77,10 +77,7 @@ std::string HelloText(const Options& options, const std::string& ort, const std:
 int main(int argc, char** argv) {
   Options options;
   if (!Parse(argc, argv, options)) {
-    std::fputs(
-        "usage: driver --target FILE [--ort FILE] [--set TEXT] [--bench "
-        "SECONDS --name NAME --model PATH]\n",
-        stderr);
+    std::fputs("usage: driver --target FILE [--ort FILE] [--set TEXT] [--bench SECONDS --name NAME --model PATH]\n", stderr);
     return 2;
   }
   std::signal(SIGXFSZ, SIG_IGN);  // a write over the limit is an error of the call, as a full disk is

@@ -32,10 +32,7 @@ ApiTable g_api;
 EpApiTable g_ep_api;
 
 [[noreturn]] void Unused(const char* table, size_t slot) {
-  std::fprintf(stderr,
-               "epctx: the target called slot %zu of %s, which the driver does "
-               "not offer\n",
-               slot, table);
+  std::fprintf(stderr, "epctx: the target called slot %zu of %s, which the driver does not offer\n", slot, table);
   std::abort();
 }
 template <size_t slot>

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "onnxruntime_c_api.h"
+#include <onnxruntime_c_api.h>
 
 #define ORT_CXX_API_THROW(text, code) throw ::Ort::Exception((text), (code))
 

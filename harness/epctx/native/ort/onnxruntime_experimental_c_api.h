@@ -2,7 +2,7 @@
 // OrtApi::GetExperimentalFunction.
 #pragma once
 
-#include "onnxruntime_c_api.h"
+#include <onnxruntime_c_api.h>
 
 #if defined(__cplusplus)
 extern "C" {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "onnxruntime_cxx_api.h"
-#include "onnxruntime_experimental_c_api.h"
+#include <onnxruntime_cxx_api.h>
+#include <onnxruntime_experimental_c_api.h>
 
 namespace Ort::Experimental {
 

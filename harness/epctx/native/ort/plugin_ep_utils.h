@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "onnxruntime_cxx_api.h"
+#include <onnxruntime_cxx_api.h>
 
 // Returns the status of an expression from the calling function, unless it is success.
 #define RETURN_IF_ERROR(expression)                                  \

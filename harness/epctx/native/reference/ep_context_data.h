@@ -872,9 +872,7 @@ inline OrtStatus* WriteEpContextDataWithFileFallback(const OrtApi& api, const Or
                                                      size_t buffer_size, const Defences& defences) {
   if (IsEmpty(file_name)) return EmptyName(api);
   if (buffer == nullptr && buffer_size != 0) {
-    return api.CreateStatus(ORT_INVALID_ARGUMENT,
-                            "The buffer of EPContext data must not be NULL "
-                            "where its size is not 0");
+    return api.CreateStatus(ORT_INVALID_ARGUMENT, "The buffer of EPContext data must not be NULL where its size is not 0");
   }
   OrtWriteNamedBufferFunc callback = nullptr;
   void* state = nullptr;

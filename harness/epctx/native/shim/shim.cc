@@ -22,20 +22,20 @@ OrtStatus* ReadEpContextData(EpctxNothing&);
 OrtStatus* WriteEpContextDataWithFileFallback(EpctxNothing&);
 }  // namespace EPCTX_NAMESPACE
 
-namespace helper = EPCTX_NAMESPACE;
-
 struct EpctxOutput {
-  helper::EpContextData data;
+  EPCTX_NAMESPACE::EpContextData data;
 };
 
-namespace {
+namespace epctx_shim {
 
-constexpr auto read =
+namespace helper = EPCTX_NAMESPACE;
+
+constexpr auto kRead =
     [](auto&&... arguments) -> decltype(helper::ReadEpContextData(std::forward<decltype(arguments)>(arguments)...)) {
   return helper::ReadEpContextData(std::forward<decltype(arguments)>(arguments)...);
 };
-constexpr auto write = [](auto&&... arguments) -> decltype(helper::WriteEpContextDataWithFileFallback(
-                                                   std::forward<decltype(arguments)>(arguments)...)) {
+constexpr auto kWrite = [](auto&&... arguments) -> decltype(helper::WriteEpContextDataWithFileFallback(
+                                                    std::forward<decltype(arguments)>(arguments)...)) {
   return helper::WriteEpContextDataWithFileFallback(std::forward<decltype(arguments)>(arguments)...);
 };
 
@@ -49,16 +49,15 @@ using Bytes = const void*;
 template <typename Function, typename... Arguments>
 constexpr bool kTakes = std::is_invocable_r_v<OrtStatus*, Function, Arguments...>;
 
-constexpr bool kAllocator = kTakes<decltype(read), Api, Config, Name, Graph, Data&, OrtAllocator*>;
-constexpr bool kReads = kAllocator || kTakes<decltype(read), Api, Config, Name, Graph, Data&>;
-constexpr bool kWrites = kTakes<decltype(write), Api, Config, Name, Graph, Bytes, size_t>;
-constexpr bool kFallback = kTakes<decltype(write), Api, Config, Name, Name, Graph, Bytes, size_t>;
+constexpr bool kAllocator = kTakes<decltype(kRead), Api, Config, Name, Graph, Data&, OrtAllocator*>;
+constexpr bool kNoAllocator = !kAllocator && kTakes<decltype(kRead), Api, Config, Name, Graph, Data&>;
+constexpr bool kWrites = kTakes<decltype(kWrite), Api, Config, Name, Graph, Bytes, size_t>;
+constexpr bool kFallback = kTakes<decltype(kWrite), Api, Config, Name, Name, Graph, Bytes, size_t>;
 constexpr bool kMoves = std::is_move_constructible_v<Data> && std::is_move_assignable_v<Data>;
 
-static_assert(kReads,
-              "the header must have OrtStatus* ReadEpContextData(const "
-              "OrtApi&, const OrtEpContextConfig*, const char* file_name, "
-              "const OrtGraph*, EpContextData&, OrtAllocator* = nullptr)");
+static_assert(kAllocator || kNoAllocator,
+              "the header must have OrtStatus* ReadEpContextData(const OrtApi&, const OrtEpContextConfig*, const char* "
+              "file_name, const OrtGraph*, EpContextData&, OrtAllocator* = nullptr)");
 
 // Calls what exists. What does not is never looked at, and the driver never asks for it.
 template <bool exists, typename Function, typename... Arguments>
@@ -71,7 +70,9 @@ auto CallIf(Function function, Arguments&&... arguments) {
   }
 }
 
-}  // namespace
+}  // namespace epctx_shim
+
+using namespace epctx_shim;
 
 uint32_t epctx_target_abi() { return EPCTX_TARGET_ABI; }
 
@@ -110,16 +111,16 @@ EpctxOutput* epctx_output_move_new(EpctxOutput* from) {
 
 OrtStatus* epctx_read(const OrtApi* api, const OrtEpContextConfig* config, const char* name, const OrtGraph* graph,
                       EpctxOutput* output, OrtAllocator* allocator) {
-  if constexpr (kAllocator) return CallIf<kAllocator>(read, *api, config, name, graph, output->data, allocator);
-  return CallIf<!kAllocator>(read, *api, config, name, graph, output->data);
+  if constexpr (kAllocator) return CallIf<kAllocator>(kRead, *api, config, name, graph, output->data, allocator);
+  return CallIf<kNoAllocator>(kRead, *api, config, name, graph, output->data);
 }
 
 OrtStatus* epctx_write(const OrtApi* api, const OrtEpContextConfig* config, const char* name, const OrtGraph* graph,
                        const void* buffer, size_t size) {
-  return CallIf<kWrites>(write, *api, config, name, graph, buffer, size);
+  return CallIf<kWrites>(kWrite, *api, config, name, graph, buffer, size);
 }
 
 OrtStatus* epctx_write_fallback(const OrtApi* api, const OrtEpContextConfig* config, const char* name, const char* fallback_name,
                                 const OrtGraph* graph, const void* buffer, size_t size) {
-  return CallIf<kFallback>(write, *api, config, name, fallback_name, graph, buffer, size);
+  return CallIf<kFallback>(kWrite, *api, config, name, fallback_name, graph, buffer, size);
 }
