@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epctx.attack import Draft, Family, Source, read, scene, write
-from epctx.case import Content, File, Limits, Link, Mount, Resize
+from epctx.case import Call, Content, Entry, File, Limits, Link, Model, Mount, Resize
 
 family = Family(
     "sizes", "Sizes around the edges of buffers, sparse and huge files, files that change, and writes that do not fit."
@@ -164,6 +164,12 @@ def changes_while_read(to: int, link: str) -> Draft:
 # --- writes that do not fit -------------------------------------------------------------------------------------------------
 
 
+def on_disk(size: int, *entries: Entry, calls: Call) -> Draft:
+    """A model directory that is a file system of its own, of ``size`` bytes, whose first page is taken."""
+    disk = (Mount("disk", size=size), File("disk/fill.bin", Content("fill", 4096)))
+    return scene(*disk, *entries, calls=calls, model=Model(given="{root}/disk/model.onnx"))
+
+
 @family.hostile("size.short-write-reported", size=NOT_EMPTY, target=("new", "existing"))
 def file_size_limit(size: int, target: str) -> Draft | None:
     """A payload of {size} bytes that is one byte too long for the process's limit is reported ({target} file)."""
@@ -174,20 +180,20 @@ def file_size_limit(size: int, target: str) -> Draft | None:
 @family.hostile("size.short-write-reported", "write.atomic", size=NOT_EMPTY)
 def full_disk(size: int) -> Draft:
     """A payload of {size} bytes on a full file system is reported."""
-    return scene(*_full(4096), calls=write("disk/new.bin", payload=Content("too long", size)))
+    return on_disk(4096, calls=write("new.bin", payload=Content("too long", size)))
 
 
 @family.hostile("size.short-write-reported", "write.atomic", size={"8192": 8192, "65536": 65536, "1048576": 1 << 20})
 def nearly_full_disk(size: int) -> Draft:
     """A payload of {size} bytes of which only the first page fits is reported."""
-    return scene(*_full(8192), calls=write("disk/new.bin", payload=Content("too long", size)))
+    return on_disk(8192, calls=write("new.bin", payload=Content("too long", size)))
 
 
 @family.hostile("write.atomic", "size.short-write-reported", size={"8192": 8192, "65536": 65536})
 def failed_write_keeps_old_file(size: int) -> Draft:
     """After a write of {size} bytes that does not fit, the old file is whole, and nothing half written lies beside it."""
-    old = File("model/disk/old.bin", Content("old", 100))
-    return scene(*_full(8192), old, calls=write("disk/old.bin", payload=Content("too long", size)))
+    old = File("disk/old.bin", Content("old", 100))
+    return on_disk(8192, old, calls=write("old.bin", payload=Content("too long", size)))
 
 
 @family.benign("size.exact", size=SOME)
@@ -199,9 +205,4 @@ def exactly_at_the_limit(size: int) -> Draft:
 @family.benign("size.exact", size={"1": 1, "4096": 4096})
 def fits_on_disk(size: int) -> Draft:
     """A payload of {size} bytes for which there is just room is written whole."""
-    return scene(Mount("model/disk", size=64 << 10), calls=write("disk/new.bin", payload=Content("fits", size)))
-
-
-def _full(size: int) -> tuple[Mount, File]:
-    """A file system of ``size`` bytes whose first page is taken."""
-    return Mount("model/disk", size=size), File("model/disk/fill.bin", Content("fill", 4096))
+    return on_disk(64 << 10, calls=write("new.bin", payload=Content("fits", size)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epctx.attack import OPS, Draft, Family, Op, Source, access, read, scene, write
-from epctx.case import Content, Device, Dir, Entry, Fifo, File, Limits, Link, Mount, Socket
+from epctx.case import Content, Device, Dir, Entry, Fifo, File, Limits, Link, Model, Mount, Socket
 
 family = Family("types", "Directories, FIFOs, sockets, devices, missing files, and files without permission.")
 
@@ -155,20 +155,9 @@ def attribute_read(attribute: str) -> Draft:
 
 @family.hostile("type.write-parent-missing", "safe.error-has-text")
 def read_only_mount_write() -> Draft:
-    """A new file on a read-only file system gives an error."""
-    return scene(Mount("model/frozen", size=1 << 16, readonly=True), calls=write("frozen/new.bin"))
-
-
-@family.hostile("type.write-parent-missing", target={"existing": "shown/inner.bin", "new": "shown/new.bin"})
-def read_only_view_write(target: str) -> Draft:
-    """A write through a read-only view of a directory inside gives an error and changes nothing ({target})."""
-    return scene(Mount("model/shown", of="model/sub", readonly=True), calls=write(target))
-
-
-@family.benign("contain.accept-inside")
-def read_only_view_read() -> Draft:
-    """A read through a read-only view of a directory inside is accepted."""
-    return scene(Mount("model/shown", of="model/sub", readonly=True), calls=read("shown/inner.bin"))
+    """A new file in a model directory on a read-only file system gives an error."""
+    frozen = Mount("frozen", size=1 << 16, readonly=True)
+    return scene(frozen, calls=write("new.bin"), model=Model(given="{root}/frozen/model.onnx"))
 
 
 # --- missing ----------------------------------------------------------------------------------------------------------------
@@ -222,8 +211,9 @@ def mode_of_file(op: Op, mode: int) -> Draft:
 
 @family.benign("contain.accept-inside", op=OPS)
 def on_another_file_system(op: Op) -> Draft:
-    """A {op} on another file system that is mounted inside is accepted: only what it shows counts."""
-    return scene(Mount("model/disk", size=1 << 20), File("model/disk/f.bin"), calls=access(op, "disk/f.bin"))
+    """A {op} in a model directory that is a file system of its own is accepted."""
+    disk = (Mount("disk", size=1 << 20), File("disk/f.bin"))
+    return scene(*disk, calls=access(op, "f.bin"), model=Model(given="{root}/disk/model.onnx"))
 
 
 @family.benign("type.write-replaces", source=SOURCES)

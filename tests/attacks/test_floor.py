@@ -120,7 +120,7 @@ TYPES = {
     "file of mode 000": "types/unreadable-file[{model,caller}]",
     "directory without r or x": "types/closed-directory[RW,nothing] types/unlisted-directory",
     "read-only file": "types/read-only-file-{read,write[file]}",
-    "read-only mount": "types/read-only-{mount-write,view-write[*],view-read}",
+    "read-only mount": "types/read-only-mount-write",
     "append-only, immutable": "types/attribute-RW[{append-only,immutable}]",
     "missing": "types/missing-read[plain,{model,caller}]",
     "missing parent": "types/missing-parent[{one,two},{model,caller}]",
