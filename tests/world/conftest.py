@@ -27,9 +27,11 @@ class Stage:
         self.live = LiveWorld(self.ground)
         self.root = Path(os.fsdecode(self.ground.root))
 
-    def show(self, *entries: Entry, directory: Name | None = "model", model: ModelFile | None = MODEL) -> None:
+    def show(
+        self, *entries: Entry, directory: Name | None = "model", model: ModelFile | None = MODEL, afresh: bool = False
+    ) -> None:
         """Bring the scene and some more entries about."""
-        self.live.change_to(World(SCENE + entries), model, directory)
+        self.live.change_to(World(SCENE + entries), model, directory, afresh=afresh)
 
     def picture(self) -> dict[str, object]:
         """Everything that can be seen of the world from outside, but for inode numbers and times."""

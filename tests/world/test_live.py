@@ -183,8 +183,7 @@ def test_a_changed_world_is_the_same_as_one_built_afresh(stage: Stage, seed: int
         assert stage.live.events() == ()
         assert stage.live.changes() == ()
         changed_picture = stage.picture()
-        stage.live._broken = True
-        stage.show(*entries, model=model)
+        stage.show(*entries, model=model, afresh=True)
         assert stage.picture() == changed_picture
         assert {c.path for c in stage.live.changes()} == set()
 
@@ -241,6 +240,16 @@ def test_moving_the_roots_own_directory_away_is_repaired(stage: Stage) -> None:
     stage.show()
     assert stage.picture() == before
     assert not (stage.root.parent / "stolen").exists()
+
+
+def test_what_nobody_asked_about_is_repaired_too(stage: Stage) -> None:
+    stage.show()
+    before = stage.picture()
+    (stage.root / "model/late").write_bytes(b"1")
+    (stage.root / "model/model.onnx").rename(stage.root / "model/sub/taken")
+    stage.show(model=ModelFile("model/model.onnx", b"next model"))
+    stage.show()
+    assert stage.picture() == before
 
 
 def test_only_what_differs_is_made_anew(stage: Stage) -> None:

@@ -1,6 +1,6 @@
 """Worlds: built on a ground of their own, changed, watched, compared, and cleared away without following a link."""
 
-from epctx.world.build import CannotBuild, ModelFile
+from epctx.world.entries import CannotBuild, ModelFile
 from epctx.world.ground import Ground
 from epctx.world.live import LiveWorld
 

@@ -16,21 +16,17 @@ from epctx.case import (
     Content,
     Device,
     Dir,
-    Entry,
     Fifo,
     File,
     HardLink,
     Link,
     Mount,
-    Name,
     Socket,
-    Struct,
-    content_of,
     raw,
     stream,
 )
-from epctx.errors import EpctxError
 from epctx.world.clear import empty, remove
+from epctx.world.entries import CannotBuild, Declared, ModelFile, content
 from epctx.world.ground import Ground
 from epctx.world.paths import path_of, split, text_of
 from epctx.world.watch import Watch
@@ -41,17 +37,6 @@ _PATH = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTRIBUTES = {"immutable": 0x10, "append-only": 0x20}
 _CHARACTER_DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "tty": (5, 0), "whiteout": (0, 0)}
 _SMALLEST_FILE_SYSTEM = 4096
-
-
-class CannotBuild(EpctxError):
-    """This world cannot be made here. The message is the reason in one sentence; a case that needs it is skipped with that."""
-
-
-class ModelFile(Struct, frozen=True):
-    """The model file: ``data`` at the world path ``path``."""
-
-    path: Name
-    data: bytes
 
 
 class Builder:
@@ -80,7 +65,7 @@ class Builder:
         }
         watch.add_directory(ground.root_fd, b"")
 
-    def make(self, path: bytes, entry: Entry | ModelFile) -> None:
+    def make(self, path: bytes, entry: Declared) -> None:
         """Make one entry. What must come last (modes of directories, attributes) is left to ``finish``. Raises CannotBuild."""
         directory, name = split(path)
         try:
@@ -165,7 +150,7 @@ class Builder:
             self._last.append(lambda: os.fchmod(self.directories[path], entry.mode))
 
     def _file(self, parent: int, name: bytes, path: bytes, entry: File) -> None:
-        self._regular(parent, name, entry.mode, content_of(entry))
+        self._regular(parent, name, entry.mode, content(entry))
         if entry.attribute:
             self._last.append(lambda: self._set_attribute(path, entry.attribute))
 
@@ -180,19 +165,19 @@ class Builder:
             os.close(self._model_fd)
             self._model_fd = -1
 
-    def _regular(self, parent: int, name: bytes, mode: int, content: Content | bytes) -> None:
+    def _regular(self, parent: int, name: bytes, mode: int, held: Content | bytes) -> None:
         fd = os.open(name, _CREATE, mode, dir_fd=parent)
         try:
             if self._account.changes:
                 os.fchown(fd, self._account.uid, self._account.gid)
-            if isinstance(content, bytes):
-                _write(fd, content)
-            elif content.sparse:
-                tail = stream(content.key, min(TAIL, content.size))
-                os.ftruncate(fd, content.size)
-                os.pwrite(fd, tail, content.size - len(tail))
-            elif content.size:
-                _write(fd, stream(content.key, content.size))
+            if isinstance(held, bytes):
+                _write(fd, held)
+            elif held.sparse:
+                tail = stream(held.key, min(TAIL, held.size))
+                os.ftruncate(fd, held.size)
+                os.pwrite(fd, tail, held.size - len(tail))
+            elif held.size:
+                _write(fd, stream(held.key, held.size))
             if mode & 0o7000:  # a change of the owner or the content cleared these
                 os.fchmod(fd, mode)
         finally:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from epctx.observation import State, digest
+from epctx.world.entries import LARGEST_DIGESTED
 from epctx.world.ground import MARGIN, ROOT, Ground
-from epctx.world.identity import LARGEST_DIGESTED
 from epctx.world.paths import join
 
 Signature: TypeAlias = tuple[int, int, int, int, int, int]
