@@ -130,7 +130,7 @@ def _lands(at: str, name: Name, tree: Tree, start: Place, link: bool = False) ->
     path = raw(name, ROOT).partition(b"\0")[0]
     if not path:
         return
-    place = tree.weakly(Place([tree.top], []) if path.startswith(b"/") else start, components(path))
+    place = tree.weakly(tree.start if path.startswith(b"/") else start, components(path))
     end = place.path
     above = ROOT_DEPTH - MARGIN
     if not end or end[:above] == tree.root_names[:above] or end[0] == b"proc" or (not link and end[0] in _NOWHERE):

@@ -369,6 +369,13 @@ def test_a_model_from_memory_has_no_directory(op: Literal["read", "write"]) -> N
     assert (answer.outcome, answer.rule) == ("accept", "contain.no-model-path")
 
 
+def test_a_model_directory_that_does_not_exist() -> None:
+    model = Model(given="{root}/gone/model.onnx")
+    check(expectation(Call("read", "good.bin"), model=model), "refuse", "type.read-missing", "FAIL")
+    check(expectation(Call("write", "new.bin"), model=model), "refuse", "type.write-parent-missing", "FAIL")
+    check(expectation(Call("read", "../outside/secret.bin"), model=model), "refuse", "contain.parent", "INV")
+
+
 CACHE = World(
     (
         File("cache/data.bin"),

@@ -63,7 +63,7 @@ class Scene:
 def _base(tree: Tree, given: bytes) -> Base:
     head, _, leaf = given.rpartition(b"/")
     absolute = given.startswith(b"/")
-    start = Place([tree.top], []) if absolute else tree.cwd
+    start = tree.start if absolute else tree.cwd
     parts = components(head.rstrip(b"/")) if head.rstrip(b"/") else []
     place = tree.weakly(start, parts)
     node, real = place.node, None

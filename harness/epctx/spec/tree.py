@@ -164,8 +164,8 @@ def normal(start: Sequence[bytes], parts: Iterable[bytes]) -> list[bytes]:
     return out
 
 
-def _host() -> dict[bytes, Node]:
-    """The entries of /dev that a link may name. They are shared by all trees, so nothing may change them."""
+def _dev() -> dict[bytes, Node]:
+    """The entries of /dev that a link may name."""
     entries: dict[bytes, Node] = {}
     for name in (b"null", b"zero", b"full", b"tty"):
         entries[name] = Node("device", 0o666, (b"dev", name))
@@ -175,21 +175,37 @@ def _host() -> dict[bytes, Node]:
     return entries
 
 
-HOST_DEVICES = _host()
-_DEV = (b"dev",)
 _FD = (b"proc", b"self", b"fd")
 
 
-class Tree:
-    """A world as a tree of nodes. ``base`` paths are lists of components from ``/``.
+def _proc() -> Node:
+    """What of /proc a link may name."""
+    top = Node("dir", 0o755, _FD[:1])
+    own = top.children[b"self"] = Node("dir", 0o755, _FD[:2])
+    own.children[b"fd"] = Node("dir", 0o755, _FD)
+    cwd = own.children[b"cwd"] = Node("link", 0o777, (*_FD[:2], b"cwd"))
+    root = own.children[b"root"] = Node("link", 0o777, (*_FD[:2], b"root"))
+    cwd.magic, root.magic = "cwd", "root"
+    return top
 
-    Raises ``CaseError`` for a world that cannot be built (``epctx.case_file.validate`` says it better). With ``fold``, names are
-    compared without regard to case, as Windows does.
+
+# shared by all trees, so nothing may change them
+_DEVICES, _PROC = _dev(), _proc()
+
+_derived = functools.lru_cache(maxsize=4096)(content_of)
+
+
+class Tree:
+    """A world as a tree of nodes; ``start`` is `/`, ``root`` the world's root, ``cwd`` where the target runs.
+
+    Paths are lists of components from `/`. With ``fold``, names are compared without regard to case, as Windows does. Raises
+    ``CaseError`` for a world that cannot be built (``epctx.case_file.validate`` says it better).
     """
 
     def __init__(self, world: World, model: Name | None = None, fold: bool = False) -> None:
         self.fold = fold
         self.top = Node("dir")
+        self.start = Place([self.top], [])
         nodes = [self.top]
         self.root_names = ROOT[1:].split(b"/")
         for depth, name in enumerate(self.root_names, 1):
@@ -197,8 +213,8 @@ class Tree:
             nodes[-2].children[name] = nodes[-1]
         self.root_nodes = nodes
         self.root = nodes[-1]
-        self.top.children[b"dev"].children.update(HOST_DEVICES)
-        self._proc()
+        self.top.children[b"dev"].children.update(_DEVICES)
+        self.top.children[b"proc"] = _PROC
         self.cwd = Place(self.root_nodes, self.root_names)
         for entry in world.entries:
             self.add(entry)
@@ -208,14 +224,6 @@ class Tree:
             self.enter(raw(world.cwd))
 
     # --- building -----------------------------------------------------------------------------------------------------------
-
-    def _proc(self) -> None:
-        own = self.top.children[b"proc"] = Node("dir", 0o755, (b"proc",))
-        own = own.children.setdefault(b"self", Node("dir", 0o755, (b"proc", b"self")))
-        own.children[b"fd"] = Node("dir", 0o755, _FD)
-        for name, jump in ((b"cwd", "cwd"), (b"root", "root")):
-            own.children[name] = Node("link", 0o777, (b"proc", b"self", name))
-            own.children[name].magic = "cwd" if jump == "cwd" else "root"
 
     def _parent(self, path: bytes) -> tuple[Node, bytes, tuple[bytes, ...]]:
         """The directory in which the world path ``path`` is made (with those above it), its last component, and its home."""
@@ -259,7 +267,8 @@ class Tree:
                 parent.children[leaf] = Node("dir", entry.mode, home)
         elif isinstance(entry, File):
             node = parent.children[leaf] = Node("file", entry.mode, home)
-            node.content, node.attribute = content_of(entry), entry.attribute
+            node.content = entry.content if entry.content is not None else _derived(entry)
+            node.attribute = entry.attribute
         elif isinstance(entry, Link):
             node = parent.children[leaf] = Node("link", 0o777, home)
             node.text = raw(entry.to, ROOT)
@@ -338,12 +347,20 @@ class Tree:
         nodes, names = place.nodes, place.names
         for index, part in enumerate(path):
             here = nodes[-1]
-            if here.kind == "dir" and here.mode & 0o100 and part != b".." and part != b".":
+            if here.kind == "dir" and here.mode & 0o100:  # the usual steps, without what a link needs
                 child = here.children.get(part)
                 if child is not None and child.kind != "link":
                     nodes.append(child)
                     names.append(part)
                     place.leaf = False
+                    continue
+                if part == b".":
+                    continue
+                if part == b"..":
+                    place.leaf = False
+                    if names:
+                        nodes.pop()
+                        names.pop()
                     continue
             self._step(place, part, follow or index + 1 < len(path), limit)
             if place.fault:
@@ -383,7 +400,7 @@ class Tree:
                     place.magic = True
                     continue
                 place.fault = "missing"
-            elif child.kind != "link" or not (follow or pending):
+            elif child.kind != "link" or not follow:
                 nodes.append(child)
                 names.append(name)
                 continue
@@ -394,7 +411,7 @@ class Tree:
                 place.leaf = True
                 if child.magic:
                     place.magic = True
-                    jump = self.cwd if child.magic == "cwd" else Place([self.top], [])
+                    jump = self.cwd if child.magic == "cwd" else self.start
                     nodes[:], names[:] = jump.nodes, jump.names
                     continue
                 if child.text.startswith(b"/"):
@@ -422,7 +439,7 @@ class Tree:
             place.through = place.fault
             place.trailing = path[-1] in (b"", b".", b"..")
             if b".." in place.rest:
-                again = self.walk(Place([self.top], []), normal(place.names, place.rest), limit=limit)
+                again = self.walk(self.start, normal(place.names, place.rest), limit=limit)
                 again.through, again.lexical, again.trailing = place.through, True, place.trailing
                 again.links += place.links
                 again.magic = again.magic or place.magic
@@ -493,6 +510,10 @@ class Tree:
 
 
 @functools.lru_cache(maxsize=4096)
-def path_parts(path: bytes) -> tuple[bytes, ...]:
-    """``components``, remembered."""
+def _remembered(path: bytes) -> tuple[bytes, ...]:
     return tuple(components(path))
+
+
+def path_parts(path: bytes) -> tuple[bytes, ...]:
+    """``components``, remembered unless the path is longer than any that could be opened."""
+    return _remembered(path) if len(path) < PATH_MAX else tuple(components(path))
