@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "race.h"
@@ -47,7 +48,14 @@ struct Ask {
 void TakeCallback(std::string_view content, bool read, Callback& callback) {
   callback.set = true;
   callback.script = Take<CallbackScript>(content);
-  if (read && callback.script.has_content != 0) callback.content = Take(content, callback.script.data_size);
+  if (read && callback.script.has_content != 0) {
+    callback.size = callback.script.data_size;
+    callback.content = Take(content, callback.size);
+    if (callback.size > kInlineLimit) {  // elsewhere, so that the target's memory can be told from ours
+      PutBulk(callback.content);
+      Forget(std::exchange(callback.content, {}));
+    }
+  }
   callback.text = content;
 }
 
@@ -239,6 +247,7 @@ class Work {
     config.read.set = true;
     config.read.script.has_content = 1;
     config.read.content = "held from an earlier read";
+    config.read.size = config.read.content.size();
     const Outcome outcome = Try([&] { return target_.read(&Api(), &config, "earlier", Graph(), output, allocator); });
     return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == config.read.content;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "onnxruntime_experimental_c_api.h"
+#include "wire.h"
 
 namespace epctx {
 namespace {
@@ -141,13 +142,17 @@ OrtStatus* Answer(const Callback& callback) {
 OrtStatus* ReadCallback(void* state, const char* name, OrtAllocator* allocator, void** buffer, size_t* size) noexcept {
   OrtEpContextConfig& config = *g_config;
   const std::string_view bytes = name != nullptr ? name : "";
-  const CallbackRecord record{0, state == &config.read, config.read.content.size(), static_cast<uint32_t>(bytes.size()), 0};
+  const CallbackRecord record{0, state == &config.read, config.read.size, static_cast<uint32_t>(bytes.size()), 0};
   config.seen.push_back({record, std::string(bytes), {}});
   if (config.read.script.has_content != 0) {
-    if (OrtStatus* status = AllocatorAlloc(allocator, config.read.content.size(), buffer)) return status;
+    if (OrtStatus* status = AllocatorAlloc(allocator, config.read.size, buffer)) return status;
     if (*buffer == nullptr) return CreateStatus(ORT_FAIL, "the callback got no memory");
-    std::memcpy(*buffer, config.read.content.data(), config.read.content.size());
-    *size = config.read.content.size();
+    if (config.read.content.empty()) {
+      GetBulk(*buffer, config.read.size);
+    } else {
+      config.read.content.copy(static_cast<char*>(*buffer), config.read.size);
+    }
+    *size = config.read.size;
     config.last_buffer = *buffer;
   } else {
     *buffer = nullptr;

@@ -34,7 +34,8 @@ namespace epctx {
 struct Callback {
   bool set = false;
   CallbackScript script = {};
-  std::string_view content;
+  size_t size = 0;           // of the data that it gives
+  std::string_view content;  // that; none where it is in the bulk memory
   std::string text;
 };
 

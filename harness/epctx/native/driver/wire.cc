@@ -63,6 +63,22 @@ void PutBulk(std::string_view bytes) {
   }
 }
 
+void GetBulk(void* bytes, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t count = ::pread(kBulk, static_cast<char*>(bytes) + done, size - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw BadMessage{"the bulk memory is shorter than was said"};
+    done += static_cast<size_t>(count);
+  }
+}
+
+void Forget(std::string_view bytes) {
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
+  const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
 BulkView::BulkView(size_t size) : size_(std::max<size_t>(size, 1)) {
   data_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, kBulk, 0);
   if (data_ == MAP_FAILED) throw BadMessage{"the bulk memory cannot be mapped"};

@@ -88,8 +88,12 @@ std::string_view BytesOf(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// Writes bytes to the start of the bulk memory.
+// Writes bytes to the start of the bulk memory; reads them from there.
 void PutBulk(std::string_view bytes);
+void GetBulk(void* bytes, size_t size);
+
+// Gives back the memory of bytes that nobody looks at any more, as far as whole pages go.
+void Forget(std::string_view bytes);
 
 // The first `size` bytes of the bulk memory, mapped as long as this lives.
 class BulkView {

@@ -478,6 +478,7 @@ struct Place {
                               // `.`, `..` or a slash
   Descriptor object;          // what is there (O_PATH); none if nothing is
   struct stat info = {};      // of the object
+  Descriptor obstacle;        // a file on the way that the name uses as a directory, and that no `..` undoes
   bool through_link = false;  // the last component of the name was a link
   bool no_parent = false;     // not only the file is missing: `directory` is the
                               // last one on the way that exists
@@ -544,6 +545,7 @@ class Walk {
     if (Error error = Look(start, !path.empty() && path[0] == '/' ? "/" : ".", O_DIRECTORY, here)) return error;
     std::string name;    // of the component at hand
     size_t missing = 0;  // components below `here` that lead nowhere
+    Descriptor obstacle;
     for (size_t at = 0; at < path.size();) {
       const size_t end = std::min(path.find('/', at), path.size());
       name.assign(path.substr(at, end - at));
@@ -552,7 +554,7 @@ class Walk {
       if (name.empty() || name == ".") continue;
       if (name == "..") {
         if (missing > 0) {
-          --missing;
+          if (--missing == 0) obstacle = Descriptor();
         } else if (Error error = Look(here.get(), "..", O_DIRECTORY, here)) {
           return error;
         }
@@ -568,15 +570,17 @@ class Walk {
           place.directory = std::move(here);
           place.leaf = std::move(name);
         }
+        place.obstacle = std::move(obstacle);
         place.no_parent = missing > 0;
         return {};
       }
       if (next.object && S_ISDIR(next.info.st_mode)) {
         here = std::move(next.object);
       } else {
-        ++missing;
+        if (missing++ == 0) obstacle = std::move(next.object);
       }
     }
+    place.obstacle = std::move(obstacle);
     place.no_parent = missing > 0;
     if (missing == 0) {
       if (Error error = Look(here.get(), ".", 0, place.object)) return error;
@@ -632,10 +636,10 @@ inline Error LookAtBase(const FileRequest& request, Descriptor& base) {
   return {};
 }
 
-// Walks to where a model's name leads, and checks that it is inside: what is there, and the directory that it is in.
+// Walks to where a model's name leads, and checks that all of that is inside.
 inline Error WalkInside(const FileRequest& request, int base, Place& place) {
   if (Error error = Walk().From(base, request.name, place)) return error;
-  for (const Descriptor* descriptor : {&place.object, &place.directory}) {
+  for (const Descriptor* descriptor : {&place.object, &place.directory, &place.obstacle}) {
     if (!*descriptor) continue;
     if (!request.defences.contained(request, base, descriptor->get())) return Refused("leads out of the model directory");
     if (!request.defences.same_mount(base, descriptor->get())) return Refused("leads into another file system");
