@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from epctx.attack import OPS, STANDARD, Draft, Family, Op, Source, access, read, scene, write
-from epctx.case import Content, Dir, Fifo, File, HardLink, Limits, Link, Model, Mount
+from epctx.attack import BRISK, OPS, STANDARD, Draft, Family, Op, Source, access, read, scene, write
+from epctx.case import Content, Dir, Fifo, File, HardLink, Link, Model, Mount
 
 family = Family("links", "Symbolic and hard links, mounts and magic links that lead outside, and links that stay inside.")
 
@@ -82,7 +82,7 @@ def final_outside_is_not_truncated(target: File) -> Draft:
 @family.hostile("contain.symlink-file", op=OPS, to={"directory": "../outside", "parent": "..", "fifo": "../outside/fifo"})
 def final_outside_to_other_type(op: Op, to: str) -> Draft:
     """A {op} through a link to something outside that is not a file ({to}) is refused without waiting for it."""
-    return scene(Fifo("outside/fifo"), Link("model/link", to), calls=access(op, "link"))
+    return scene(Fifo("outside/fifo"), Link("model/link", to), calls=access(op, "link"), limits=BRISK)
 
 
 @family.hostile("contain.symlink-file", "out.empty-on-error")
@@ -233,13 +233,13 @@ def chain_beyond_the_limit(op: Op, hops: int, last: str) -> Draft:
 @family.hostile("contain.symlink-loop", "safe.no-hang", op=OPS, hops={"1": 1, "2": 2, "6": 6}, place=("final", "directory"))
 def loop(op: Op, hops: int, place: str) -> Draft:
     """A {op} through {hops} links that go round in a circle is refused and returns ({place})."""
-    return scene(*chain(hops, "hop1"), calls=access(op, "hop1" if place == "final" else "hop1/f.bin"))
+    return scene(*chain(hops, "hop1"), calls=access(op, "hop1" if place == "final" else "hop1/f.bin"), limits=BRISK)
 
 
 @family.hostile("contain.symlink-loop", op=OPS)
 def loop_by_detour(op: Op) -> Draft:
     """A {op} through a link that leads through itself is refused."""
-    return scene(Link("model/loop", "sub/../loop/f.bin"), calls=access(op, "loop"))
+    return scene(Link("model/loop", "sub/../loop/f.bin"), calls=access(op, "loop"), limits=BRISK)
 
 
 # --- links that stay inside -------------------------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ def link_to_directory_inside_write(tail: str) -> Draft:
 @family.hostile("type.read-regular", "safe.no-hang", op=OPS)
 def link_to_fifo_inside(op: Op) -> Draft:
     """A {op} through a link to a FIFO inside is refused at once."""
-    return scene(Fifo("model/fifo"), Link("model/link", "fifo"), calls=access(op, "link"))
+    return scene(Fifo("model/fifo"), Link("model/link", "fifo"), calls=access(op, "link"), limits=BRISK)
 
 
 # --- hard links -------------------------------------------------------------------------------------------------------------
@@ -579,7 +579,7 @@ def magic_link(op: Op, link: tuple[str, str]) -> Draft:
 )
 def device_link(op: Op, to: str) -> Draft:
     """A {op} through a link to an open descriptor or a device is refused, and nothing waits for it ({to})."""
-    return scene(Link("model/link", to), calls=access(op, "link"), limits=Limits(memory=1 << 30))
+    return scene(Link("model/link", to), calls=access(op, "link"), limits=BRISK)
 
 
 @family.hostile(

@@ -253,11 +253,9 @@ def short_name_finds_nothing(name: str) -> Draft:
     return scene(File("model/longname.binary"), File("model/longdirectory/f.bin"), calls=read(name))
 
 
-@family.hostile(
-    "type.read-missing", windows="accept", name={"file": "GOOD.BIN", "directory": "Sub/INNER.bin", "around": "SUB/../good.BIN"}
-)
+@family.hostile("type.read-missing", name={"file": "GOOD.BIN", "directory": "Sub/INNER.bin", "around": "SUB/../good.BIN"})
 def case_variant(name: str) -> Draft:
-    """A name in another case is missing on POSIX, and the same one on Windows ({name})."""
+    """A name in another case is missing wherever the file system tells cases apart ({name})."""
     return scene(calls=read(name))
 
 

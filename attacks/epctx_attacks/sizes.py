@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epctx.attack import Draft, Family, Source, read, scene, write
+from epctx.attack import BRISK, Draft, Family, Source, read, scene, write
 from epctx.case import Call, Content, Entry, File, Limits, Link, Model, Mount, Resize
 
 family = Family(
@@ -144,7 +144,7 @@ def read_beyond_2_gib() -> Draft:
 def read_1_tib(source: Source, output: str) -> Draft:
     """A sparse file of 1 TiB is refused before its size is allocated ({source}, {output} output)."""
     huge = File("model/f.bin", Content("huge", 1 << 40, sparse=True))
-    return scene(huge, calls=read("f.bin", source=source, held=output == "held"), cwd="model")
+    return scene(huge, calls=read("f.bin", source=source, held=output == "held"), cwd="model", limits=BRISK)
 
 
 # --- changing ---------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epctx.attack import OPS, Draft, Family, Op, access, read, scene, write
+from epctx.attack import BRISK, OPS, Draft, Family, Op, access, read, scene, write
 from epctx.case import Content, Dir, Entry, Fifo, File, Link, Model, Name, Piece, Struct
 
 family = Family("traversal", "Names with `..` that leave the model directory, and names with `..` that stay in it.")
@@ -148,13 +148,13 @@ ODD: dict[str, Entry] = {
 @family.hostile("contain.parent", "safe.no-outside-{op}", op=OPS, odd=ODD)
 def climb_after_odd_component(op: Op, odd: Entry) -> Draft:
     """A {op} through an odd component ({odd}) and then out is refused, though the system itself might not even follow it."""
-    return scene(odd, calls=access(op, "odd/../../outside/secret.bin"))
+    return scene(odd, calls=access(op, "odd/../../outside/secret.bin"), limits=BRISK)
 
 
 @family.hostile("type.read-missing", odd={word: ODD[word] for word in ("file", "fifo", "link-to-file", "loop")})
 def back_after_odd_component(odd: Entry) -> Draft:
     """`..` after something that is not a directory ({odd}) is not the directory that holds it."""
-    return scene(odd, calls=read("odd/../none.bin"))
+    return scene(odd, calls=read("odd/../none.bin"), limits=BRISK)
 
 
 # --- up and back in ---------------------------------------------------------------------------------------------------------

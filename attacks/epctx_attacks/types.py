@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from epctx.attack import OPS, Draft, Family, Op, Source, access, read, scene, write
-from epctx.case import Content, Device, Dir, Entry, Fifo, File, Limits, Link, Model, Mount, Socket
+from epctx.attack import BRISK, OPS, Draft, Family, Op, Source, access, read, scene, write
+from epctx.case import Content, Device, Dir, Entry, Fifo, File, Link, Model, Mount, Socket
 
 family = Family("types", "Directories, FIFOs, sockets, devices, missing files, and files without permission.")
 
@@ -23,46 +23,43 @@ SPECIAL: dict[str, Entry] = {
 }
 """The axis of special files."""
 
-LEAN = Limits(memory=1 << 30)
-"""A loader that reads a device without an end shall notice it soon."""
-
 # --- special files ----------------------------------------------------------------------------------------------------------
 
 
 @family.hostile("type.read-regular", "safe.no-hang", "status.code", special=SPECIAL)
 def special_read(special: Entry) -> Draft:
     """A read of a special file ({special}) is refused at once."""
-    return scene(special, calls=read("special"), limits=LEAN)
+    return scene(special, calls=read("special"), limits=BRISK)
 
 
 @family.hostile("type.write-regular", "safe.no-hang", "status.code", special=SPECIAL)
 def special_write(special: Entry) -> Draft:
     """A write to a special file ({special}) is refused at once and does not replace it."""
-    return scene(special, calls=write("special"))
+    return scene(special, calls=write("special"), limits=BRISK)
 
 
 @family.hostile("trusted.type-gates", "safe.no-hang", op=OPS, special=SPECIAL)
 def special_trusted(op: Op, special: Entry) -> Draft:
     """A {op} of a special file ({special}) is refused for a trusted caller too."""
-    return scene(special, calls=access(op, "special", source="caller"), cwd="model", limits=LEAN)
+    return scene(special, calls=access(op, "special", source="caller"), cwd="model", limits=BRISK)
 
 
 @family.hostile("type.read-regular", "out.empty-on-error", special={word: SPECIAL[word] for word in ("fifo", "socket", "null")})
 def special_clears_output(special: Entry) -> Draft:
     """An output that held data is empty after a special file ({special}) was refused."""
-    return scene(special, calls=read("special", held=True))
+    return scene(special, calls=read("special", held=True), limits=BRISK)
 
 
 @family.hostile("type.write-regular", "safe.no-hang", size={"empty": 0, "large": 200_000})
 def fifo_write_of_any_size(size: int) -> Draft:
     """A write to a FIFO is refused whether the payload is {size} or would fit into the pipe's buffer."""
-    return scene(Fifo("model/fifo", writer=True), calls=write("fifo", payload=Content("sized", size)))
+    return scene(Fifo("model/fifo", writer=True), calls=write("fifo", payload=Content("sized", size)), limits=BRISK)
 
 
 @family.hostile("type.read-missing", op=OPS, special={word: SPECIAL[word] for word in ("fifo", "socket", "null")})
 def special_as_directory(op: Op, special: Entry) -> Draft:
     """A {op} below a special file ({special}) ends with an error and does not wait for it."""
-    return scene(special, calls=access(op, "special/f.bin"))
+    return scene(special, calls=access(op, "special/f.bin"), limits=BRISK)
 
 
 @family.hostile(
@@ -73,7 +70,7 @@ def special_as_directory(op: Op, special: Entry) -> Draft:
 )
 def fifo_by_spelling(op: Op, name: str) -> Draft:
     """A {op} of a FIFO is refused under each of its spellings ({name})."""
-    return scene(Fifo("model/sub/fifo"), calls=access(op, name))
+    return scene(Fifo("model/sub/fifo"), calls=access(op, name), limits=BRISK)
 
 
 # --- directories ------------------------------------------------------------------------------------------------------------

@@ -76,6 +76,9 @@ STANDARD: tuple[Entry, ...] = (
 MODEL, LIMITS, PAYLOAD = Model(), Limits(), Content("payload")
 """What a draft holds unless it says otherwise."""
 
+BRISK = Limits(seconds=1.0, memory=1 << 30)
+"""The limits of a case in which a weak loader waits, or allocates, without end: it need not be watched for long."""
+
 
 class Draft(Struct, frozen=True):
     """A case without its name: what a function of a family returns, best made with ``scene``."""
