@@ -32,6 +32,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #if defined(__linux__)
 #include <fcntl.h>
@@ -321,16 +322,30 @@ inline Error RefuseReserved(std::string_view name, Platform platform) {
     const std::string_view component = name.substr(0, name.find_first_of("/\\"));
     name.remove_prefix(std::min(name.size(), component.size() + 1));
     if (component.empty() || component == "." || component == "..") continue;
-    for (const char c : component) {
-      if (c == ':') return Refused("names a stream or a drive");
-      if (static_cast<unsigned char>(c) < 0x20 || std::strchr("<>\"|?*", c) != nullptr) {
-        return Refused("holds a character that no file name can have");
-      }
-    }
+    if (component.find(':') != std::string_view::npos) return Refused("names a stream or a drive");
     if (component.back() == '.' || component.back() == ' ') return Refused("has a component that ends in a dot or a space");
     if (IsWindowsDevice(component)) return Refused("names a device");
   }
   return {};
+}
+
+// A name as Windows opens it: `\` separates, and `.` and `..` are undone as text, before any link is followed.
+inline std::string WindowsNormal(std::string_view name) {
+  std::vector<std::string_view> kept;
+  const bool directory = !name.empty() && IsSeparator(name.back(), Platform::kWindows);
+  while (!name.empty()) {
+    const std::string_view component = name.substr(0, name.find_first_of("/\\"));
+    name.remove_prefix(std::min(name.size(), component.size() + 1));
+    if (component.empty() || component == ".") continue;
+    if (component == ".." && !kept.empty() && kept.back() != "..") {
+      kept.pop_back();
+    } else {
+      kept.push_back(component);
+    }
+  }
+  std::string normal;
+  for (const std::string_view component : kept) normal.append(normal.empty() ? "" : "/").append(component);
+  return normal.empty() ? "." : directory ? normal + '/' : normal;
 }
 
 inline Error ModelDirectory(std::string_view model_path, std::string& directory) {
@@ -789,6 +804,7 @@ OrtStatus* WithFile(const OrtApi& api, const char* name, const OrtGraph* graph, 
       if (graph != nullptr) {
         if (Error error = defences.refuse_rooted(meaning, defences.platform)) return error;
         if (Error error = defences.refuse_reserved(meaning, defences.platform)) return error;
+        if (defences.platform == Platform::kWindows) meaning = WindowsNormal(meaning);
         const ORTCHAR_T* model_path = nullptr;
         if (OrtStatus* status = api.Graph_GetModelPath(graph, &model_path)) {
           Error error{api.GetErrorCode(status), api.GetErrorMessage(status)};
@@ -796,13 +812,13 @@ OrtStatus* WithFile(const OrtApi& api, const char* name, const OrtGraph* graph, 
           return error;
         }
 #if defined(_WIN32)
-        const std::string path = model_path != nullptr ? std::filesystem::path(model_path).u8string() : std::string();
+        const auto utf8 = std::filesystem::path(model_path != nullptr ? model_path : L"").u8string();
+        const std::string path(utf8.begin(), utf8.end());
 #else
         const std::string_view path = model_path != nullptr ? model_path : "";
 #endif
         if (Error error = defences.model_directory(path, base)) return error;
       }
-      if (defences.platform == Platform::kWindows) std::replace(meaning.begin(), meaning.end(), '\\', '/');
       return use(FileRequest{defences, base, meaning, graph == nullptr});
     };
     const Error error = judge();
