@@ -95,9 +95,11 @@ def unshare(flags: int) -> None:
 
 
 def fork_into(flags: int) -> int:
-    """Fork, the child in new namespaces of its own (CLONE_NEW...); what ``os.fork`` returns. For a process with one thread.
+    """Fork, the child in new namespaces of its own (CLONE_NEW..., or 0 for none); what ``os.fork`` returns.
 
-    Unlike unshare and fork this leaves the namespace of later children alone, which an ordinary user could not get back to.
+    Unlike unshare and fork this leaves the namespace of later children alone, which an ordinary user could not get back to. The C
+    library and its atfork handlers do not notice: other threads must be idle, and the child may only fork in this way, since a
+    handler might wait there for threads that only the parent has (as that of OpenBLAS does).
     """
     if _CLONE < 0:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

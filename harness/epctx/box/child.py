@@ -63,7 +63,7 @@ def become_init(order: Order, parent: int) -> NoReturn:
         syscalls.unshare(flags)
         host_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
         root.enter_private_root(order.readable, order.top)
-        target = os.fork()
+        target = syscalls.fork_into(0)
         if target == 0:
             _tell_pid(order, os.readlink("self", dir_fd=host_proc))
             become_target(order)
