@@ -1,6 +1,7 @@
 """The oracle: one decorated function per rule, and ``judge``. It works on a case and an observation, and touches no file."""
 
 from epctx.oracle import (  # noqa: F401  (they register rules)
+    callbacks,
     containment,
     files,
     models,

@@ -62,7 +62,7 @@ def judge(case: Case, observation: Observation, profile: Profile) -> Verdict:
 def _rulings(look: Look, index: int) -> list[Finding]:
     findings = []
     for rule in applicable(look):
-        ruling = rule.test(look)
+        ruling = rule.judge(look)
         if ruling is not None:
             fails = not isinstance(ruling, Noted) and (rule.tier in look.profile.tiers or rule.tier == "policy")
             findings.append(
@@ -73,9 +73,8 @@ def _rulings(look: Look, index: int) -> list[Finding]:
 
 def applicable(look: Look) -> list[Rule]:
     """The rules that apply to a call: those with a condition of their own that it meets, and the one that decides it."""
-    rules = [rule for rule in CONDITIONAL if rule.applies(look)]
-    decider = DECIDING.get(look.expect.rule)
-    return [decider, *rules] if decider is not None else rules
+    decider = RULES[look.expect.rule]
+    return [decider, *(rule for rule in CONDITIONAL if rule is not decider and rule.applies(look))]
 
 
 def _result(observation: Observation, findings: list[Finding]) -> Result:
@@ -97,5 +96,4 @@ def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
     return case.expect if case.expect and profile.platform == "posix" else predict(case, profile.platform)
 
 
-CONDITIONAL = tuple(rule for rule in RULES.values() if not rule.deciding)
-DECIDING = {rule.id: rule for rule in RULES.values() if rule.deciding}
+CONDITIONAL = tuple(rule for rule in RULES.values() if rule.conditional)

@@ -97,7 +97,7 @@ class Look:
     def exact(self) -> bool:
         """Whether the bytes that were read, or that the written file holds, are those expected (where they are known)."""
         content = self.expect.content
-        if content is None:
+        if content is None or self.call.op == "load":  # what a loader does with the bytes of a node is its own affair
             return True
         if self.call.op == "write":
             after = [c.after for c in self.seen.changes if c.path == self.allowed]
@@ -165,11 +165,11 @@ def path_text(path: Name) -> str:
 class Rule:
     """One clause of the specification.
 
-    ``statement`` is the first paragraph of the docstring of the function that judges it, ``why`` the rest. A rule is
-    ``deciding`` if it applies to the calls that the specification decides by it, and conditional if it has its own condition.
+    ``statement`` is the first paragraph of the docstring of the function that judges it, ``why`` the rest. A ``conditional`` rule
+    looks at every call that meets its condition; any other one only at calls that the specification decides by it.
     """
 
-    __slots__ = ("applies", "deciding", "id", "severity", "source", "statement", "test", "tier", "why")
+    __slots__ = ("_applies", "_test", "conditional", "id", "severity", "source", "statement", "tier", "why")
 
     def __init__(
         self,
@@ -181,9 +181,20 @@ class Rule:
         test: Callable[[Look], Ruling],
     ) -> None:
         self.id, self.tier, self.severity, self.source = id, tier, severity, source
-        self.deciding, self.applies, self.test = applies is None, applies or (lambda look: look.expect.rule == id), test
+        self.conditional, self._applies, self._test = applies is not None, applies, test
         text = inspect.getdoc(test) or ""
         self.statement, _, self.why = (part.strip() for part in text.partition("\n\n"))
+
+    def applies(self, look: Look) -> bool:
+        """Whether the rule has anything to say about a call."""
+        return look.expect.rule == self.id or bool(self._applies and self._applies(look))
+
+    def judge(self, look: Look) -> Ruling:
+        """What the rule says about a call that it applies to. One that decides a call is also broken if the outcome is wrong."""
+        if self._applies is None:
+            return self._test(look)
+        broken = look.decided() if look.expect.rule == self.id else HELD
+        return broken or (self._test(look) if self._applies(look) else HELD)
 
 
 RULES: dict[str, Rule] = {}

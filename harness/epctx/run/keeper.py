@@ -84,7 +84,7 @@ class Keeper:
     def _started(self, launch: Launch, limits: Limits) -> Session:
         if self.session is None or not self.session.serves(launch, limits):
             self._end()
-            self.session = Session(self.box, launch, limits)
+            self.session = Session(self.box, launch, limits, os.fsdecode(self.ground.root + b"/outside"))
         return self.session
 
     def _end(self) -> None:
@@ -126,8 +126,7 @@ class Keeper:
             extra = nodes + self._interference(case, index)
             message = request(call, name, given, cwd, root, case.limits.file_size, extra, session.bulk)
             seen.append(self._call(session, call, message, case.limits.seconds, large=_large(case, call)))
-            if _fatal(seen):
-                self._end()
+            if seen[-1].ended in ("hang", "crash"):
                 break
         return tuple(seen)
 
@@ -172,13 +171,15 @@ class Keeper:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
         reads = world.reads(seen.output.size, seen.output.digest) if seen.output else ()
         changes = world.changes() if call.op == "write" or world.disturbed or how != "reply" else ()
+        if how in ("hang", "crash"):
+            self._end()
         if not (touched or leaks or reads or changes):
             return seen
         if call.resize or call.race:
             ours = _ours(call)
             touched = tuple(t for t in touched if t.what == "open" or not ours.intersection(t.names))
             changes = tuple(c for c in changes if c.path not in ours)
-        if how == "freed":
+        if how != "reply":
             touched = tuple(t for t in touched if not self._fifo(t))
         return replace(seen, touched=touched, leaks=tuple(dict.fromkeys(leaks)), reads=reads, changes=changes)
 
@@ -187,11 +188,6 @@ class Keeper:
         prefix = self.ground.root + b"/"
         paths = {path.removeprefix(prefix).decode("utf-8", "backslashreplace") for path in self.world.fifos}
         return bool(paths.intersection(touched.names))
-
-
-def _fatal(seen: Sequence[Seen]) -> bool:
-    """Whether the last call ended the driver, or had to be ended."""
-    return bool(seen) and seen[-1].ended in ("hang", "crash")
 
 
 def _large(case: Case, call: Call) -> bool:

@@ -6,6 +6,7 @@ A worker is a process with a keeper of its own (``epctx.run.worker``); there is 
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -36,6 +37,9 @@ class Runner:
         self.jobs, self.box = jobs, box
 
     def __enter__(self) -> Runner:
+        # Only a process with one thread can get namespaces of its own and fork safely, and numpy starts threads when it is imported,
+        # which a worker does before any code of ours runs in it.
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
         self._pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"), worker.start, (self.box,))
         return self
 

@@ -33,16 +33,21 @@ class Answer(NamedTuple):
 
 
 class Session:
-    """A driver that runs ``launch`` under ``limits``. TargetError if it does not come up."""
+    """A driver that runs ``launch`` under ``limits``. TargetError if it does not come up.
 
-    def __init__(self, box: Box, launch: Launch, limits: Limits) -> None:
+    ``home`` is what the environment's HOME says: a place with canaries, so that a name in which it is expanded finds one.
+    """
+
+    def __init__(self, box: Box, launch: Launch, limits: Limits, home: str) -> None:
         self.launch, self.memory = launch, limits.memory
         self.bulk = os.memfd_create("epctx-bulk")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         opened = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in launch.files]
         try:
             fds = {3: theirs.fileno(), 4: self.bulk} | {5 + n: fd for n, fd in enumerate(opened)}
-            self.process = box.spawn(launch.command(first=5), fds=fds, readable=launch.readable, memory=limits.memory)
+            self.process = box.spawn(
+                launch.command(first=5), fds=fds, readable=launch.readable, memory=limits.memory, environment={"HOME": home}
+            )
         finally:
             theirs.close()
             for fd in opened:

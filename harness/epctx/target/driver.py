@@ -130,7 +130,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     thrown = fields.get(wire.EXCEPTION)
     output: bytes | mmap.mmap = b""
     seen_output = None
-    if call.op != "write":
+    if call.op == "read":
         output = _bulk_view(bulk, size) if flags & wire.OUTPUT_IN_BULK else fields.get(wire.OUTPUT, [b""])[0]
         seen_output = Output(
             size, digest(memoryview(output)), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED), output[:64].hex()
