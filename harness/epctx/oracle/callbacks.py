@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
+from epctx.oracle.rule import Broken, Look, Ruling, rule
 
 
 @rule("cb.no-file-access", "spec", "critical", "Reference Helper: ep_context_data_utils")

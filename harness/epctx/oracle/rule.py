@@ -120,6 +120,8 @@ class Look:
             return HELD
         if self.refused:
             return HELD if expect.outcome == "either" else Broken(self.expectation, self.happened, self.allowed)
+        if self.call.race is not None:  # how the rounds ended is counted, and judged by contain.race
+            return HELD
         if self.call.op == "write":
             return self._landed()
         if self.exact or not seen.reads or self.allowed in seen.reads:

@@ -7,14 +7,15 @@ keeper still sees it: a crash or a hang ends the driver, is pinned on the case t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from epctx.box import Box, Strength
 from epctx.case import Call, Case, Dir, File, Limits, Struct, content_of, raw, stream
-from epctx.errors import HarnessError
+from epctx.errors import HarnessError, TargetError
 from epctx.model import model_bytes, names_in, nodes_in
 from epctx.observation import Observation, Seen, Touched
 from epctx.run.session import Session
@@ -53,27 +54,31 @@ class Keeper:
     def observe(self, launch: Launch, case: Case) -> Observation:
         """Run a case. A crash or a hang is confirmed by running it again, alone, in a new driver."""
         root = os.fsdecode(self.ground.root)
-        seen: tuple[Seen, ...] = ()
-        confirmed = True
         try:
             obstacle = self._obstacle(self._started(launch, case.limits), case)
             if obstacle:
                 return Observation(case.id, launch.target, root, skipped=obstacle)
-            seen = self._run(launch, case)
-            if _fatal(seen):
-                again = self._run(launch, case)
-                if (
-                    _fatal(again) or seen[-1].ended == "hang"
-                ):  # a hang that does not come again is a slow machine, not a slow target
-                    seen = again
-                else:
-                    confirmed = False
+            seen, confirmed = self._confirmed(launch, case)
+            return Observation(case.id, launch.target, root, seen, confirmed=confirmed)
         except CannotBuild as error:
             return Observation(case.id, launch.target, root, skipped=str(error))
-        except HarnessError as error:
+        except TargetError:
+            raise
+        except Exception as error:  # a fault of ours in one case must not take the others with it
             self._end()
-            return Observation(case.id, launch.target, root, error=str(error))
-        return Observation(case.id, launch.target, root, seen, confirmed=confirmed)
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            told = str(error) if isinstance(error, HarnessError) else f"{error!r} at {where.name}, line {where.lineno}"
+            return Observation(case.id, launch.target, root, error=told)
+
+    def _confirmed(self, launch: Launch, case: Case) -> tuple[tuple[Seen, ...], bool]:
+        """What was seen of a case, and whether a crash or hang that ended the driver came again."""
+        seen = self._run(launch, case)
+        if self.session is not None:
+            return seen, True
+        again = self._run(launch, case)
+        if self.session is None or seen[-1].ended == "hang":  # a hang that does not come again was a slow machine
+            return again, True
+        return seen, False
 
     def close(self) -> None:
         """End the driver and remove the world."""

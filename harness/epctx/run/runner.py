@@ -37,8 +37,8 @@ class Runner:
         self.jobs, self.box = jobs, box
 
     def __enter__(self) -> Runner:
-        # Only a process with one thread can get namespaces of its own and fork safely, and numpy starts threads when it is imported,
-        # which a worker does before any code of ours runs in it.
+        # Only a process with one thread can get namespaces of its own and fork safely. numpy starts threads when it is imported,
+        # which in a worker may be before any code of ours runs.
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
         self._pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"), worker.start, (self.box,))
         return self
