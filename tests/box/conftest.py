@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.own_process import at_end
 
 from epctx.box import STRENGTHS, Box, Ended, Strength
 from epctx.errors import HarnessError
@@ -17,6 +18,7 @@ class Shell:
 
     def __init__(self, strength: Strength | None) -> None:
         self.ground = Ground()
+        at_end.append(self.ground.close)
         try:
             self.box = Box(self.ground, strength)
         except HarnessError as error:

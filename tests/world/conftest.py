@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.own_process import at_end
 
 from epctx.case import Device, Dir, Entry, Fifo, File, HardLink, Link, Name, Socket, World
 from epctx.world import Ground, LiveWorld, ModelFile
@@ -26,6 +27,12 @@ class Stage:
         self.ground = Ground(namespace=namespace)
         self.live = LiveWorld(self.ground)
         self.root = Path(os.fsdecode(self.ground.root))
+        at_end.append(self.close)
+
+    def close(self) -> None:
+        """Leave nothing behind, where the kernel does not see to it."""
+        self.live.close()
+        self.ground.close()
 
     def show(
         self, *entries: Entry, directory: Name | None = "model", model: ModelFile | None = MODEL, afresh: bool = False

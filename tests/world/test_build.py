@@ -167,14 +167,10 @@ def test_mounts(stage: Stage) -> None:
 @pytest.mark.own_process
 def test_without_a_namespace_a_mount_is_a_reason_to_skip() -> None:
     stage = Stage(namespace=False)
-    try:
-        with pytest.raises(CannotBuild, match="nothing can be mounted: a mount namespace was not asked for"):
-            stage.show(Mount("m", size=1))
-        stage.show()
-        assert stage.live.changes() == ()
-    finally:
-        stage.live.close()
-        stage.ground.close()
+    with pytest.raises(CannotBuild, match="nothing can be mounted: a mount namespace was not asked for"):
+        stage.show(Mount("m", size=1))
+    stage.show()
+    assert stage.live.changes() == ()
 
 
 @pytest.mark.parametrize(
