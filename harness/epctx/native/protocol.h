@@ -1,7 +1,8 @@
 // The messages between the harness and the driver, as plain structures (little endian, natural alignment).
 //
 // The driver is a program: it enters the box before it is executed, loads one target (a shared library with the C ABI of
-// epctx_target.h), says hello, and then answers requests, one reply each, until its socket closes. Both sides live on one machine.
+// epctx_target.h), says hello, and then answers requests, one reply each, until its socket closes. Both sides live on one
+// machine.
 //
 //   argv      driver --target FILE [--ort FILE]      (libonnxruntime; without it the stand-in API is used)
 //             [--set TEXT]                           (options of the target, handed to epctx_target_configure)
@@ -23,21 +24,21 @@ inline constexpr uint32_t kInlineLimit = 32 * 1024;
 enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3 };
 
 enum RequestFlag : uint32_t {
-  kGraph = 1u << 0,           // the name comes from a model: the target gets an OrtGraph whose model path is kModelPath
-  kHeld = 1u << 1,            // the output holds data of an earlier read (made through a read callback) before the call
-  kMoves = 1u << 2,           // exercise moves of the output afterwards
+  kGraph = 1u << 0,             // the name comes from a model: the target gets an OrtGraph whose model path is kModelPath
+  kHeld = 1u << 1,              // the output holds data of an earlier read (made through a read callback) before the call
+  kMoves = 1u << 2,             // exercise moves of the output afterwards
   kSeparateFallback = 1u << 3,  // write: call the overload with a fallback name (kFallback; absent: NULL)
-  kPayloadInBulk = 1u << 4,   // write: the payload is the first `payload_size` bytes of fd 4
-  kNullPayload = 1u << 5,     // write: the buffer is NULL
+  kPayloadInBulk = 1u << 4,     // write: the payload is the first `payload_size` bytes of fd 4
+  kNullPayload = 1u << 5,       // write: the buffer is NULL
 };
 
 enum class AllocatorKind : uint32_t { kDefault = 0, kCaller = 1, kNull = 2, kError = 3 };
 
 enum class Tag : uint32_t {
   // request
-  kName = 1,           // absent: a NULL name. No terminator; the driver adds one (so that bytes after a NUL are cut by C strings)
+  kName = 1,  // absent: a NULL name. No terminator; the driver adds one (so that bytes after a NUL are cut by C strings)
   kFallback = 2,
-  kModelPath = 3,      // what Graph_GetModelPath gives; empty for a model from memory
+  kModelPath = 3,  // what Graph_GetModelPath gives; empty for a model from memory
   kPayload = 4,
   kReadCallback = 5,   // CallbackScript, then its data: the payload (`data_size` bytes), then the text
   kWriteCallback = 6,  // CallbackScript, then the text
@@ -46,18 +47,19 @@ enum class Tag : uint32_t {
   kRaceInside = 9,     // bytes of a good result, for sorting the rounds
   kNode = 10,          // load: one node. Its content is fields again: kNodeText (domain, then op type), kAttribute...
   kNodeText = 11,
-  kAttribute = 12,     // u32 type (OrtOpAttrType), u32 length of the name, the name, then the value: i64, float, bytes,
-                       // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
-  kCwd = 13,           // the absolute path of the directory that the target works in during this call; absent: stay where it is
+  kAttribute = 12,  // u32 type (OrtOpAttrType), u32 length of the name, the name, then the value: i64, float, bytes,
+                    // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
+  kCwd = 13,        // the absolute path of the directory that the target works in during this call; absent: stay where it is
   // hello and reply
-  kHelloText = 32,     // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","load"],"error":""}
-  kMessage = 33,       // the status's text, any bytes
-  kOutput = 34,        // the output's bytes, when not in bulk
-  kException = 35,     // what() of an exception that reached the C boundary
-  kCallback = 36,      // CallbackRecord, then the name's bytes, then (write) the payload's bytes when at most kInlineLimit
-  kMoveFault = 37,     // a broken promise of a move, in words
-  kRaceCounts = 38,    // RaceCounts
-  kLoadedName = 39,    // load: a name that the target asked for
+  // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","moves","load"],"error":""}
+  kHelloText = 32,
+  kMessage = 33,     // the status's text, any bytes
+  kOutput = 34,      // the output's bytes, when not in bulk
+  kException = 35,   // what() of an exception that reached the C boundary
+  kCallback = 36,    // CallbackRecord, then the name's bytes, then (write) the payload's bytes when at most kInlineLimit
+  kMoveFault = 37,   // a broken promise of a move, in words
+  kRaceCounts = 38,  // RaceCounts; kOutput is then that of the first round that went wrong
+  kLoadedName = 39,  // load: a name that the target asked for
 };
 
 struct Header {
@@ -80,7 +82,7 @@ struct Request {  // follows the header; fields follow it
 };
 
 struct CallbackScript {
-  int32_t code;  // OrtErrorCode of the status to give, 0 for success
+  int32_t code;          // OrtErrorCode of the status to give, 0 for success
   uint32_t has_content;  // read: 0 gives a NULL buffer and size 0
   uint64_t data_size;
 };
@@ -98,11 +100,11 @@ struct RaceCounts {
 };
 
 enum ReplyFlag : uint32_t {
-  kOutputInBulk = 1u << 0,   // the output is the first `output_size` bytes of fd 4
-  kOutputNull = 1u << 1,     // data() was NULL
-  kAdopted = 1u << 2,        // data() was the buffer that the callback allocated
-  kThrew = 1u << 3,          // an exception reached the C boundary (kException)
-  kNotHeld = 1u << 4,        // the output could not be made to hold data first
+  kOutputInBulk = 1u << 0,  // the output is the first `output_size` bytes of fd 4
+  kOutputNull = 1u << 1,    // data() was NULL
+  kAdopted = 1u << 2,       // data() was the buffer that the callback allocated
+  kThrew = 1u << 3,         // an exception reached the C boundary (kException)
+  kNotHeld = 1u << 4,       // the output could not be made to hold data first
   kCallerReleased = 1u << 5,
 };
 

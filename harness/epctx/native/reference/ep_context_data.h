@@ -332,10 +332,11 @@ inline Error RefuseReserved(std::string_view name, Platform platform) {
 // A name as Windows opens it: `\` separates, and `.` and `..` are undone as text, before any link is followed.
 inline std::string WindowsNormal(std::string_view name) {
   std::vector<std::string_view> kept;
-  const bool directory = !name.empty() && IsSeparator(name.back(), Platform::kWindows);
+  bool directory = !name.empty() && IsSeparator(name.back(), Platform::kWindows);
   while (!name.empty()) {
     const std::string_view component = name.substr(0, name.find_first_of("/\\"));
     name.remove_prefix(std::min(name.size(), component.size() + 1));
+    directory |= component == "." && name.empty();
     if (component.empty() || component == ".") continue;
     if (component == ".." && !kept.empty() && kept.back() != "..") {
       kept.pop_back();

@@ -62,6 +62,7 @@ void AddNames(Table& table);
 void AddContainment(Table& table);
 void AddFiles(Table& table);
 void AddMemory(Table& table);
+void AddCallbacks(Table& table);
 void AddNodes(Table& table);
 void AddHistory(Table& table);
 

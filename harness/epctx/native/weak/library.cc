@@ -39,6 +39,7 @@ const Table& Weaknesses() {
     AddContainment(all);
     AddFiles(all);
     AddMemory(all);
+    AddCallbacks(all);
     AddNodes(all);
     AddHistory(all);
     return all;

@@ -136,10 +136,6 @@ OrtStatus* WithOneCode(const OrtApi& api, OrtStatus* status) {
   return same;
 }
 
-std::string Normal(const char* name) {
-  return name != nullptr ? std::filesystem::path(name).lexically_normal().string() : std::string();
-}
-
 }  // namespace
 
 void AddNames(Table& table) {
@@ -182,20 +178,6 @@ void AddNames(Table& table) {
       return nullptr;
     };
     b.write = [](const Behaviour& self, const Call& call) { return IsEmpty(call.name) ? nullptr : Write(self, call); };
-  };
-  table["name-normalised-for-callback"] = [](Behaviour& b) {
-    b.read = [](const Behaviour& self, const Call& call, EpctxOutput& output) {
-      Call changed = call;
-      const std::string normal = Normal(call.name);
-      if (call.config != nullptr && !IsEmpty(call.name)) changed.name = normal.c_str();
-      return Read(self, changed, output);
-    };
-    b.write = [](const Behaviour& self, const Call& call) {
-      Call changed = call;
-      const std::string normal = Normal(call.name);
-      if (call.config != nullptr && !IsEmpty(call.name)) changed.name = normal.c_str();
-      return Write(self, changed);
-    };
   };
   table["empty-fallback-accepted"] = [](Behaviour& b) {
     b.write = [](const Behaviour& self, const Call& call) {

@@ -76,6 +76,17 @@ OrtStatus* LoadUnchecked(const Behaviour& self, const Call& call, EpctxNameSink 
   return nullptr;
 }
 
+// Takes what is embedded for the name of a file.
+OrtStatus* LoadEmbedded(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
+  for (const OrtNode* node : Nodes(call.api, call.graph)) {
+    const OrtOpAttr *mode = Attribute(call.api, node, "embed_mode"), *cache = Attribute(call.api, node, "ep_cache_context");
+    if (!IsEpContext(call.api, node) || mode == nullptr || Number(call.api, mode) != 1 || cache == nullptr) continue;
+    const std::string name = Text(call.api, cache);
+    if (OrtStatus* status = ReadNamed(self, call, name, sink, sink_state)) call.api.ReleaseStatus(status);
+  }
+  return Load(self, call, sink, sink_state);
+}
+
 // Looks at the attribute without asking whether it is there.
 OrtStatus* LoadUnaware(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
   for (const OrtNode* node : Nodes(call.api, call.graph)) {
@@ -97,6 +108,7 @@ OrtStatus* LoadShort(const Behaviour& self, const Call& call, EpctxNameSink sink
 
 void AddNodes(Table& table) {
   table["cuts-name-at-nul"] = [](Behaviour& b) { b.load = LoadCut; };
+  table["embedded-data-as-name"] = [](Behaviour& b) { b.load = LoadEmbedded; };
   table["loads-malformed-node"] = [](Behaviour& b) { b.load = LoadUnchecked; };
   table["aborts-on-missing-attribute"] = [](Behaviour& b) { b.load = LoadUnaware; };
   table["aborts-on-long-attribute"] = [](Behaviour& b) { b.load = LoadShort; };

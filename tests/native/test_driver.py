@@ -1,0 +1,245 @@
+"""The driver, through its protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.native.running import Running
+
+from epctx.case import FAIL, INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Content, stream
+from epctx.observation import CallbackSeen, digest
+from epctx.target import build, wire
+
+Start = Callable[..., Running]
+Compile = Callable[[str, Path], Path]
+
+OUTPUT = """
+#include <string>
+struct EpctxOutput { std::string bytes; };
+uint32_t epctx_target_abi() { return EPCTX_TARGET_ABI; }
+EpctxOutput* epctx_output_new() { return new EpctxOutput; }
+void epctx_output_delete(EpctxOutput* output) { delete output; }
+const void* epctx_output_data(const EpctxOutput* output) { return output->bytes.data(); }
+size_t epctx_output_size(const EpctxOutput* output) { return output->bytes.size(); }
+"""
+READ = """
+OrtStatus* epctx_read(const OrtApi* api, const OrtEpContextConfig* config, const char* name, const OrtGraph* graph,
+                      EpctxOutput* output, OrtAllocator* allocator) {
+"""
+
+
+def test_says_what_it_is_and_what_its_target_can(on_either_runtime: Running) -> None:
+    hello = on_either_runtime.hello
+    assert hello.error == ""
+    assert hello.can == {"read", "write", "fallback", "moves", "load"}
+    assert hello.ort == "stand-in" or hello.ort.startswith("1.")
+
+
+def test_reads_and_counts(on_either_runtime: Running) -> None:
+    reply = on_either_runtime.call(Call("read"), "good.bin")
+    assert (reply.seen.code, bytes(reply.output)) == (OK, b"good" * 24)
+    memory = reply.seen.memory
+    assert (memory.allocated, memory.freed, memory.live, memory.peak, memory.largest) == (1, 1, 0, 96, 96)
+    assert memory.bad_frees == memory.bad_releases == memory.statuses == 0
+
+
+def test_an_error_comes_with_its_code_and_text(on_either_runtime: Running) -> None:
+    reply = on_either_runtime.call(Call("read"), "../outside/secret.bin")
+    assert reply.seen.code == INVALID_ARGUMENT
+    assert "leads out of the model directory" in reply.seen.message
+    assert reply.seen.output is not None
+    assert reply.seen.output.null
+    assert reply.seen.memory.statuses == reply.seen.memory.statuses_released == 1
+
+
+@pytest.mark.parametrize("size", [wire.INLINE_LIMIT, wire.INLINE_LIMIT + 1, 3 << 20])
+def test_large_data_goes_through_bulk_memory(on_either_runtime: Running, size: int) -> None:
+    payload = Content("large", size)
+    assert on_either_runtime.call(Call("write", payload=payload), "large.bin").seen.code == OK
+    assert (on_either_runtime.world / "model" / "large.bin").read_bytes() == stream("large", size)
+    assert on_either_runtime.read("large.bin") == (OK, stream("large", size))
+
+
+@pytest.mark.parametrize("size", [0, 96, 3 << 20])
+def test_a_callback_gives_the_data(on_either_runtime: Running, size: int) -> None:
+    call = Call("read", read_callback=Callback(Content("from callback", size)))
+    reply = on_either_runtime.call(call, b"/any \xff/../name")
+    assert (reply.seen.code, bytes(reply.output)) == (OK, stream("from callback", size))
+    assert reply.seen.output is not None
+    assert reply.seen.output.adopted
+    assert [(c.direction, bytes.fromhex(c.name), c.state_ok) for c in reply.seen.callbacks] == [
+        ("read", b"/any \xff/../name", True)
+    ]
+
+
+def test_a_callback_that_fails_is_final(on_either_runtime: Running) -> None:
+    call = Call("read", read_callback=Callback(Content("left behind"), code=NOT_IMPLEMENTED, text="so it is"))
+    seen = on_either_runtime.call(call, "good.bin").seen
+    assert (seen.code, seen.message) == (NOT_IMPLEMENTED, "so it is")
+    assert (seen.memory.allocated, seen.memory.freed, seen.memory.bad_frees) == (1, 1, 0)
+
+
+def test_a_write_callback_takes_the_data(on_either_runtime: Running) -> None:
+    call = Call("write", payload=Content("taken"), write_callback=Callback(), fallback="../unused")
+    seen = on_either_runtime.call(call, "../any/name").seen
+    assert seen.code == OK
+    assert seen.callbacks == (CallbackSeen("write", b"../any/name".hex(), 96, digest(stream("taken", 96))),)
+
+
+def test_a_null_name_stays_null(reference: Running) -> None:
+    assert reference.read(None)[0] == INVALID_ARGUMENT
+    assert reference.call(Call("write"), None).seen.code == INVALID_ARGUMENT
+
+
+def test_a_null_payload_is_written_as_an_empty_file(reference: Running) -> None:
+    assert reference.call(Call("write", payload=None), "empty.bin").seen.code == OK
+    assert (reference.world / "model" / "empty.bin").read_bytes() == b""
+
+
+def test_an_output_that_holds_data_is_emptied(start: Start) -> None:
+    for settings, size in (("", 0), ("weak=stale-output", len(b"held from an earlier read"))):
+        reply = start(settings).call(Call("read", held=True), "missing.bin")
+        assert not reply.not_held
+        assert len(reply.output) == size
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_moves_that_keep_their_promises(reference: Running, held: bool) -> None:
+    reply = reference.call(Call("read", held=held, moves=True), "good.bin")
+    assert reply.seen.moves == ()
+    assert bytes(reply.output) == b"good" * 24
+    assert reply.seen.memory.allocated == reply.seen.memory.freed
+    assert reply.seen.memory.bad_frees == 0
+
+
+def test_moves_that_do_not(start: Start) -> None:
+    reply = start("weak=moved-from-keeps-data").call(Call("read", moves=True), "good.bin")
+    assert "a move construction leaves its source with data" in reply.seen.moves
+    assert reply.seen.memory.bad_frees > 0
+
+
+def test_the_callers_allocator_is_told_apart(start: Start) -> None:
+    def memory(settings: str) -> tuple[int, int, bool]:
+        seen = start(settings).call(Call("read", allocator="caller"), "good.bin").seen
+        return seen.memory.caller_allocated, seen.memory.bad_frees, seen.memory.caller_released
+
+    assert memory("") == (1, 0, False)
+    assert memory("weak=ignores-caller-allocator") == (0, 0, False)
+    assert memory("weak=releases-caller-allocator") == (1, 0, True)
+    assert memory("weak=frees-by-other-allocator") == (1, 1, False)
+
+
+@pytest.mark.parametrize("kind", ["null", "error"])
+def test_allocators_that_fail(on_either_runtime: Running, kind: str) -> None:
+    reply = on_either_runtime.call(Call("read", allocator=kind), "good.bin")  # type: ignore[arg-type]
+    assert reply.seen.code == FAIL
+    assert reply.seen.memory.largest == 96
+    assert reply.seen.memory.statuses == reply.seen.memory.statuses_released
+
+
+def test_wrong_frees_and_releases_are_counted_not_made(start: Start) -> None:
+    assert start("weak=frees-output-twice").call(Call("read"), "good.bin").seen.memory.bad_frees == 1
+    assert start("weak=releases-status-twice").call(Call("read"), "missing.bin").seen.memory.bad_releases == 1
+    leaky = start("weak=leaks-buffer").call(Call("read"), "good.bin").seen.memory
+    assert (leaky.allocated, leaky.freed, leaky.live) == (2, 1, 96)
+    leaky = start("weak=leaks-status").call(Call("read"), "missing.bin").seen.memory
+    assert (leaky.statuses, leaky.statuses_released) == (2, 1)
+
+
+def test_the_file_size_limit_holds_during_the_call_only(reference: Running) -> None:
+    target = reference.world / "model" / "limited.bin"
+    seen = reference.call(Call("write", payload=Content("limited", 500)), "limited.bin", file_size=100).seen
+    assert (seen.code, target.exists()) == (FAIL, False)
+    assert "too large" in seen.message
+    assert reference.call(Call("write", payload=Content("limited", 500)), "limited.bin").seen.code == OK
+    assert target.stat().st_size == 500
+
+
+@pytest.mark.parametrize("size", [0, 10, 5000])
+def test_a_file_that_changes_while_it_is_read(start: Start, size: int) -> None:
+    for settings, code in (("", FAIL), ("weak=unread-tail", OK)):
+        running = start(settings)
+        file = running.world / "model" / "good.bin"
+        file.write_bytes(b"good" * 24)
+        resize = wire.field(wire.RESIZE, wire.SIZE.pack(size) + os.fsencode(file))
+        reply = running.call(Call("read"), "good.bin", fields=resize)
+        assert file.stat().st_size == size
+        assert (reply.seen.code, len(reply.output)) == (code, 96 if code == OK else 0)
+
+
+def test_a_race_is_sorted_and_leaves_the_names_in_place(start: Start) -> None:
+    for settings in ("", "weak=check-then-open"):
+        running = start(settings)
+        inside, link = running.world / "model" / "good.bin", running.world / "model" / f"link{bool(settings)}"
+        link.symlink_to("../outside/secret.bin")
+        names = os.fsencode(inside), os.fsencode(link)
+        race = wire.field(wire.RACE, wire.PAIR.pack(2000, len(names[0])) + names[0] + names[1])
+        reply = running.call(Call("read"), "good.bin", fields=race + wire.field(wire.RACE_INSIDE, b"good" * 24))
+        counts = reply.seen.race
+        assert counts is not None
+        assert counts.rounds == 2000 == counts.inside + counts.refused + counts.outside + counts.torn
+        assert link.is_symlink()
+        assert not inside.is_symlink()
+        if settings == "":
+            assert counts.outside == counts.torn == 0
+        elif counts.outside:
+            assert bytes(reply.output) == b"secret" * 16
+
+
+def test_an_exception_is_caught_and_told(start: Start, compiled: Compile, tmp_path: Path) -> None:
+    throws = compiled(OUTPUT + "#include <stdexcept>\n" + READ + 'throw std::runtime_error("out of reach"); }', tmp_path)
+    running = start(library=throws)
+    assert running.hello.can == {"read"}
+    for _ in range(2):
+        seen = running.call(Call("read"), "good.bin").seen
+        assert (seen.ended, seen.detail) == ("exception", "out of reach")
+    seen = start("weak=throws-on-directory").call(Call("read"), "sub").seen
+    assert (seen.ended, seen.detail) == ("exception", "something that is not a std::exception")
+
+
+def test_a_slot_that_is_not_offered_ends_the_driver_with_its_number(start: Start, compiled: Compile, tmp_path: Path) -> None:
+    lines = "reinterpret_cast<OrtStatus* (*)()>(api->reserved_3_to_74[0])(); return nullptr; }"
+    running = start(library=compiled(OUTPUT + READ + lines, tmp_path))
+    assert running.send(Call("read"), b"good.bin", "model.onnx", None, b"") == b""
+    code, words = running.ended()
+    assert code == -6
+    assert "slot 3 of OrtApi" in words
+
+
+def test_a_foreign_status_is_noticed(start: Start, compiled: Compile, tmp_path: Path) -> None:
+    lines = "static long foreign[8]; return reinterpret_cast<OrtStatus*>(foreign); }"
+    seen = start(library=compiled(OUTPUT + READ + lines, tmp_path)).call(Call("read"), "good.bin").seen
+    assert seen.code != OK
+    assert seen.memory.bad_releases == 1
+
+
+def test_a_target_that_cannot_be_used_is_told_and_ends_the_driver(start: Start, compiled: Compile, tmp_path: Path) -> None:
+    lacking = start(library=compiled("uint32_t epctx_target_abi() { return EPCTX_TARGET_ABI; }", tmp_path))
+    assert "does not export epctx_output_new" in lacking.hello.error
+    assert lacking.ended()[0] == 3
+    (tmp_path / "text.so").write_text("not a library")
+    assert "cannot be loaded" in start(library=tmp_path / "text.so").hello.error
+    assert "no weakness 'nonsense'" in start("weak=nonsense").hello.error
+    assert "no option 'speed=9'" in start("speed=9").hello.error
+
+
+def test_a_library_that_is_no_onnxruntime_is_told(start: Start, bundled: Path) -> None:
+    assert "it has no OrtGetApiBase" in start(ort=bundled).hello.error
+
+
+def test_it_ends_when_its_socket_closes(reference: Running) -> None:
+    reference.driver.link.close()
+    assert reference.ended()[0] == 0
+
+
+def test_bench_prints_a_rate(bundled: Path, world: Path) -> None:
+    command = [str(build.driver()), "--target", str(bundled), "--bench", "0.05", "--name", "good.bin"]
+    done = subprocess.run([*command, "--model", str(world / "model/m.onnx")], capture_output=True, text=True, check=True)
+    rate = json.loads(done.stdout)
+    assert rate["bytes"] == 96
+    assert rate["reads_per_second"] == pytest.approx(rate["reads"] / rate["seconds"], rel=0.01)
