@@ -184,7 +184,12 @@ class World(Struct, frozen=True):
 
 def content_of(file: File) -> Content:
     """What a file holds: its own content, or the one derived from its path."""
-    return file.content if file.content is not None else Content(shown(file.path, 1 << 20))
+    return file.content if file.content is not None else _derived(file.path)
+
+
+@functools.lru_cache(maxsize=4096)
+def _derived(path: Name) -> Content:
+    return Content(shown(path, 1 << 20))
 
 
 # --- the model --------------------------------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def _rate(run: Callable[[], Iterable[object]], seconds: float) -> float:
 
 def rebuild_always() -> None:
     """From now on this worker builds each world anew."""
-    worker.keeper().world.rebuild_always = True
+    worker.keeper().afresh = True
 
 
 def measure_stages(launch: bytes, cases: bytes, seconds: float) -> dict[str, float]:

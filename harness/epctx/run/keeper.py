@@ -45,6 +45,8 @@ class Keeper:
         self.world = LiveWorld(self.ground)
         self.box = Box(self.ground, box)
         self.session: Session | None = None
+        self.afresh = False
+        """Whether each world is built from nothing rather than changed."""
 
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
@@ -121,7 +123,7 @@ class Keeper:
         session, root = self._started(launch, case.limits), self.ground.root
         data = model_bytes(case, root)
         model = ModelFile(case.model.path, data) if case.model.given else None
-        self.world.change_to(case.world, model, model_directory(case))
+        self.world.change_to(case.world, model, model_directory(case), afresh=self.afresh)
         names = iter(names_in(data))
         nodes = b"".join(map(wire.node, nodes_in(data))) if case.model.nodes else b""
         given, cwd = raw(case.model.given, root), os.path.join(root, raw(case.world.cwd))

@@ -30,6 +30,7 @@ def untrusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
             return refused
     elif name.startswith(b"/"):
         return refuse("contain.absolute", f"{text} is absolute", INVALID_ARGUMENT)
+    tree.folded = False
     if base is None:
         why = f"the model has no directory against which {text} could be resolved"
         return refuse("contain.no-model-path", why, INVALID_ARGUMENT)
@@ -78,6 +79,8 @@ def untrusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
     if found.outcome != "refuse" and not rule and place.node and (other := tree.other_home(base.place, place.node)):
         rule = "contain.hard-link"
         doubt = f"{text} is a hard link to the outside file {where_is(scene, Place([], list(other)))}"
+    if tree.folded:  # a property of the file system, not of names: a directory may be told to mind case
+        doubt = doubt or f"{text} is there only where case does not count"
     if doubt:
         found = doubtful(found, doubt, rule)
         if scene.written is not None:

@@ -204,6 +204,8 @@ class Tree:
 
     def __init__(self, world: World, model: Name | None = None, fold: bool = False) -> None:
         self.fold = fold
+        self.folded = False
+        """Whether a name was found only because case does not count, since this was last set."""
         self.top = Node("dir")
         self.start = Place([self.top], [])
         nodes = [self.top]
@@ -335,6 +337,7 @@ class Tree:
         wanted = name.decode("utf-8", "surrogateescape").casefold()
         for other, entry in node.children.items():
             if other.decode("utf-8", "surrogateescape").casefold() == wanted:
+                self.folded = True
                 return entry
         return None
 
