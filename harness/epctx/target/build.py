@@ -113,7 +113,8 @@ def build(part: Part) -> Path:
         BuildError: the compiler failed.
     """
     compiler = find_compiler()
-    result = cache_directory() / f"{part.name}-{_key(part, compiler)}{'.so' if part.library else ''}"
+    key = _key(part, compiler)
+    result = cache_directory() / f"{part.name}-{key}{'.so' if part.library else ''}"
     if result.exists():
         return result
     try:
@@ -121,6 +122,8 @@ def build(part: Part) -> Path:
         with tempfile.TemporaryDirectory(dir=result.parent, prefix="building-") as directory:
             made = _make(part, compiler, Path(directory))
             made.chmod(0o755)
+            if _key(part, compiler) != key:
+                raise BuildError(f"A source of {part.name} changed while it was built; run again.")
             os.replace(made, result)
     except OSError as error:
         raise TargetError(f"Nothing can be built in {result.parent}: {error}. Set EPCTX_CACHE to another directory.") from error
@@ -184,7 +187,7 @@ def _make(part: Part, compiler: tuple[str, ...], directory: Path) -> Path:
     with concurrent.futures.ThreadPoolExecutor(_processors()) as pool:
         list(pool.map(compile_one, part.sources, objects))
     made = directory / "made"
-    shared = ["-shared"] if part.library else []
+    shared = ["-shared", "-Wl,-z,defs"] if part.library else []  # what is undefined is told now, not when it is loaded
     _run([*compiler, "-pthread", *shared, *map(str, objects), "-o", str(made), "-ldl"])
     return made
 
