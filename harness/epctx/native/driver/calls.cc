@@ -180,6 +180,9 @@ Outcome Try(Function call) {
   return outcome;
 }
 
+// What an output is made to hold before it is used.
+constexpr std::string_view kHeldData = "held from an earlier read";
+
 // One request in work.
 class Work {
  public:
@@ -246,7 +249,7 @@ class Work {
     OrtEpContextConfig config;
     config.read.set = true;
     config.read.script.has_content = 1;
-    config.read.content = "held from an earlier read";
+    config.read.content = kHeldData;
     config.read.size = config.read.content.size();
     const Outcome outcome = Try([&] { return target_.read(&Api(), &config, "earlier", Graph(), output, allocator); });
     return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == config.read.content;
@@ -360,13 +363,13 @@ class Work {
 
   // Moves the output around, and back into output_.
   void Move() {
-    const auto empty = [&](const Output& output) {
-      return target_.output_size(output.get()) == 0 && target_.output_data(output.get()) == nullptr;
-    };
-    const std::string_view bytes = OutputBytes(output_.get());  // stay where they are
+    const auto empty = [&](const Output& output) { return target_.output_size(output.get()) == 0; };
+    // The bytes stay where they are, or, if they are few and lie in the object itself, are the same elsewhere.
+    const std::string_view bytes = OutputBytes(output_.get());
+    const std::string few(bytes.substr(0, 64));
     const auto holds = [&](const Output& output) {
       const std::string_view now = OutputBytes(output.get());
-      return now.data() == bytes.data() && now.size() == bytes.size();
+      return now.size() == bytes.size() && (now.data() == bytes.data() || now == few);
     };
     const OutputDeleter deleter{&target_};
     Output constructed(target_.output_move_new(output_.get()), deleter);
@@ -378,17 +381,16 @@ class Work {
     Expect(holds(assigned), "a move assignment does not give its left side the data");
     Expect(empty(constructed), "a move assignment leaves its source with data");
 
-    target_.output_move(assigned.get(), assigned.get());
-    Expect(holds(assigned) || empty(assigned), "a move of an object onto itself leaves it with other data");
-    if (!holds(assigned)) return;
-
     ledger().set_kind(AllocatorKind::kDefault);
+    Reply before = {}, after = {};
+    ledger().Report(before);
     if (Hold(constructed.get())) {
-      Reply before = {}, after = {};
-      ledger().Report(before);
+      target_.output_move(constructed.get(), constructed.get());
+      const bool kept = OutputBytes(constructed.get()) == kHeldData;
+      Expect(kept || empty(constructed), "a move of an object onto itself leaves it with other data");
       target_.output_move(constructed.get(), assigned.get());
       ledger().Report(after);
-      Expect(after.freed == before.freed + 1, "a move assignment does not free what its left side held, exactly once");
+      Expect(after.live == before.live, "a move assignment does not free what its left side held");
       Expect(holds(constructed), "a move assignment onto an object with data does not give it the new data");
       target_.output_move(assigned.get(), constructed.get());
     }

@@ -291,6 +291,7 @@ OrtStatus* NaiveRead(const Behaviour&, const Call& call, EpctxOutput& output) {
   char chunk[65536];
   while (const size_t count = std::fread(chunk, 1, sizeof chunk, file)) bytes.insert(bytes.end(), chunk, chunk + count);
   std::fclose(file);
+  output.data.Reset();
   output.copy = std::move(bytes);
   return nullptr;
 }
