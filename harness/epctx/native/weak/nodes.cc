@@ -50,28 +50,36 @@ OrtStatus* ReadNamed(const Behaviour& self, const Call& call, const std::string&
   return ReadEpContextData(call.api, call.config, name.c_str(), call.graph, data, nullptr, self.defences);
 }
 
-// A name with a NUL is the part before it; everything else is checked.
-OrtStatus* LoadCut(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
-  for (const OrtNode* node : Nodes(call.api, call.graph)) {
-    if (!IsEpContext(call.api, node)) continue;
-    const OrtOpAttr *mode = Attribute(call.api, node, "embed_mode"), *cache = Attribute(call.api, node, "ep_cache_context");
-    if (mode == nullptr || Number(call.api, mode) != 0 || cache == nullptr) continue;
-    const std::string whole = Text(call.api, cache);
-    if (whole.find('\0') == std::string::npos) return Load(self, call, sink, sink_state);
-    if (OrtStatus* status = ReadNamed(self, call, whole.c_str(), sink, sink_state)) return status;
-  }
-  return nullptr;
+// The defences without those that confine a name to the model directory.
+Behaviour Unconfined(const Behaviour& behaviour) {
+  Behaviour open = behaviour;
+  open.defences.refuse_rooted = [](std::string_view, Platform) { return Error(); };
+  open.defences.contained = [](const FileRequest&, int, int) { return true; };
+  return open;
 }
 
-// Takes what it finds: the first of two attributes, any embed_mode for an external file, and no data for a missing name.
-OrtStatus* LoadUnchecked(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
+// A name with a NUL passes for what comes after it, and is opened by what comes before.
+OrtStatus* LoadCut(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
   for (const OrtNode* node : Nodes(call.api, call.graph)) {
-    if (!IsEpContext(call.api, node)) continue;
-    const OrtOpAttr *mode = Attribute(call.api, node, "embed_mode"), *cache = Attribute(call.api, node, "ep_cache_context");
-    if (mode != nullptr && Number(call.api, mode) == 1) continue;
-    const std::string name = cache != nullptr ? Text(call.api, cache) : std::string();
+    const OrtOpAttr* cache = Attribute(call.api, node, "ep_cache_context");
+    const std::string name = IsEpContext(call.api, node) && cache != nullptr ? Text(call.api, cache) : std::string();
+    if (name.find('\0') == std::string::npos) continue;
+    return ReadNamed(Unconfined(self), call, name.c_str(), sink, sink_state);
+  }
+  return Load(self, call, sink, sink_state);
+}
+
+// Trusts a node that is malformed: the first of two attributes, any embed_mode, and wherever the name leads.
+OrtStatus* LoadUnchecked(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
+  std::vector<EpContextNode> nodes;
+  OrtStatus* malformed = GetEpContextNodes(call.api, call.graph, nodes);
+  if (malformed == nullptr) return Load(self, call, sink, sink_state);
+  call.api.ReleaseStatus(malformed);
+  for (const OrtNode* node : Nodes(call.api, call.graph)) {
+    const OrtOpAttr* cache = Attribute(call.api, node, "ep_cache_context");
+    const std::string name = IsEpContext(call.api, node) && cache != nullptr ? Text(call.api, cache) : std::string();
     if (name.empty()) continue;
-    if (OrtStatus* status = ReadNamed(self, call, name, sink, sink_state)) return status;
+    if (OrtStatus* status = ReadNamed(Unconfined(self), call, name, sink, sink_state)) return status;
   }
   return nullptr;
 }
