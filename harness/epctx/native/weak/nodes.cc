@@ -61,8 +61,9 @@ Behaviour Unconfined(const Behaviour& behaviour) {
 // A name with a NUL passes for what comes after it, and is opened by what comes before.
 OrtStatus* LoadCut(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
   for (const OrtNode* node : Nodes(call.api, call.graph)) {
-    const OrtOpAttr* cache = Attribute(call.api, node, "ep_cache_context");
-    const std::string name = IsEpContext(call.api, node) && cache != nullptr ? Text(call.api, cache) : std::string();
+    const OrtOpAttr *mode = Attribute(call.api, node, "embed_mode"), *cache = Attribute(call.api, node, "ep_cache_context");
+    if (!IsEpContext(call.api, node) || cache == nullptr || mode == nullptr || Number(call.api, mode) != 0) continue;
+    const std::string name = Text(call.api, cache);
     if (name.find('\0') == std::string::npos) continue;
     return ReadNamed(Unconfined(self), call, name.c_str(), sink, sink_state);
   }
