@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
+from difflib import get_close_matches
 
 import click
 
@@ -11,6 +14,11 @@ from epctx.errors import EpctxError
 
 COMMANDS = ("check", "replay", "list", "show", "explain", "export", "selftest", "bench")
 """In the order in which --help shows them; each is ``command`` in the module ``epctx.cli.NAME_command``."""
+
+INTERRUPTED = 128 + 2
+"""Exit code after Ctrl-C, as shells have it for a program that SIGINT ended."""
+NO_READER = 128 + 13
+"""Exit code where the reader of our output went away, as shells have it for SIGPIPE."""
 
 
 class Commands(click.Group):
@@ -28,25 +36,32 @@ class Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name; click suggests none for lazily loaded ones, so this says which there are."""
+        """The command that the arguments name; where there is none, the one that may have been meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"There is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}.", ctx)
+            near = get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}."
+            raise click.UsageError(f"There is no command {args[0]!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run, and end with an error's own exit code."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except EpctxError as error:
             click.echo(f"epctx: {error}", err=True)
             sys.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("epctx: interrupted", err=True)
+            sys.exit(INTERRUPTED)
         except BrokenPipeError:
-            sys.stderr.close()  # the reader of our output went away; that is no fault of anyone
-            sys.exit(0)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else what is left fails again when Python ends
+            sys.exit(NO_READER)
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="epctx")
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="epctx", message="%(prog)s %(version)s")
 def main() -> None:
     """Test whether an EPContext loader keeps hostile models in their place.
 
@@ -55,7 +70,5 @@ def main() -> None:
     epctx check header:my.h       judge your own helper
     epctx explain contain.parent  what a rule demands, and why
     """
-
-
-if __name__ == "__main__":
-    main()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # whatever a name holds, and whatever the terminal can show

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from epctx.cli import options
+from epctx.report.console import Output
 from epctx.run.bench import bench
 
 
-@click.command()
+@click.command(short_help="Measure what judging a case costs.")
 @click.argument("targets", nargs=-1)
-@click.option("--seconds", default=2.0, show_default=True, type=click.FloatRange(0.1, 60), help="How long each figure is measured.")
+@click.option(
+    "--seconds",
+    default=2.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 60),
+    metavar="N",
+    help="How long each figure is measured.",
+)
 def command(targets: tuple[str, ...], seconds: float) -> None:
     """Measure TARGETS (by default weak:S7 and reference) on one worker: reads of the bare helper in a C++ loop, and judged cases.
 
     The ratio is what counts; single rates drift with the machine.
     """
-    console = Console()
-    results = [bench(options.prepared(target, console), seconds) for target in targets or ("weak:S7", "reference")]
+    console, results = Output(), []
+    for target in targets or ("weak:S7", "reference"):
+        launch = options.prepared(target, console)
+        with console.busy(f"measuring {target}"):
+            results.append(bench(launch, seconds))
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("per second", *(r.target for r in results)):
         table.add_column(column, justify="left" if column == "per second" else "right")
@@ -28,8 +38,8 @@ def command(targets: tuple[str, ...], seconds: float) -> None:
     table.add_row("judged cases, world rebuilt", *(f"{r.rebuilt:,.0f}" for r in results))
     table.add_row("ratio changed / bare", *(f"{r.ratio:.2f}" for r in results), style="bold")
     table.add_row("ratio rebuilt / bare", *(f"{r.rebuilt / r.bare:.2f}" for r in results))
-    table.add_section()
-    table.add_row("where a case's time goes, us", style="bold")
+    table.add_row()
+    table.add_row("where a case's time goes, in microseconds", style="bold")
     for stage in results[0].stages:
         table.add_row(stage, *(f"{r.stages[stage]:.1f}" for r in results))
     console.print(table)

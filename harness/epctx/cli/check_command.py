@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from epctx import __version__
 from epctx.case import Case
-from epctx.cli import options
+from epctx.cli import INTERRUPTED, options
 from epctx.oracle import Profile, profile
 from epctx.report import terminal
+from epctx.report.console import Output
 from epctx.report.jsonl import JsonLines
 from epctx.report.record import Footer, Header, Line, footer
 from epctx.run.check import Judged, check
@@ -25,23 +25,25 @@ from epctx.run.select import select, skip
 from epctx.target import Launch
 
 
-@click.command()
+@click.command(short_help="Judge a target by every case.")
 @click.argument("target", default="reference")
 @options.judging
 @options.jobs
 @options.boxing
-@click.option("--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*'.")
-@click.option("--skip", "skips", multiple=True, metavar="'GLOB: REASON'", help="Do not run cases whose id matches.")
 @click.option(
-    "--cases",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Run the cases of this file instead of the listed ones.",
+    "--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*', and the controls."
 )
+@click.option("--skip", "skips", multiple=True, metavar="'GLOB: REASON'", help="Do not run cases whose id matches.")
+@options.case_files("Run the cases of this .json or .jsonl file, and the controls.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--all", "everything", is_flag=True, help="Show every finding in full.")
-@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write what was seen and what it means as JSON lines.")
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what was seen and what it means as JSON lines.",
+)
 def command(
     target: str,
     profile_name: str,
@@ -58,18 +60,24 @@ def command(
     """Judge TARGET, by default the bundled reference helper.
 
     \b
-    reference               the bundled helper (?platform=windows: with Windows name rules)
-    weak:NAME               a bundled helper with one fault; see `epctx list weak`
-    header:PATH             a C++ header with the reference signatures;
-                            header:PATH?namespace=NS&include=DIR
-    lib:PATH                a shared library with the C ABI of epctx_target.h
+    reference    the bundled helper
+                 ?platform=windows    with the name rules of Windows
+    weak:NAME    the same with one fault; see `epctx list weak`
+    header:PATH  a C++ header with the reference signatures
+                 ?namespace=NS        where its functions are
+                 &include=DIR         where its includes are
+    lib:PATH     a shared library with the ABI of epctx_target.h
 
-    Exit codes: 0 the target held, 1 findings, 2 bad input, 3 target or harness unusable, 4 nothing ran.
+    Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged.
+
+    \b
+    Exit codes: 0 the target held, 1 findings, 2 bad input,
+    3 target or harness unusable, 4 nothing ran, 130 interrupted.
     """
-    console = Console()
-    listed = options.read_cases(files) if files else options.listed_cases()
+    console = Output()
+    listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()
     cases, skipped = select(listed, only, [skip(text) for text in skips])
-    if only and not files:
+    if only:
         chosen = {c.id for c in cases}
         cases = [c for c in listed if c.intent == "control" and c.id not in chosen and c.id not in skipped] + cases
     launch = options.prepared(target, console)
@@ -88,31 +96,31 @@ def command(
             datetime.now().astimezone().isoformat(timespec="seconds"),
             policies=dict(judging.policies),
             boxed=conditions.strength != "none",
+            unboxed=unboxed,
+            files=tuple(map(str, files)),
+            skipped=skipped,
         )
         terminal.header(console, head)
         if report:
             report.write(head)
         done, foot = _run(console, runner, launch, cases, judging, fail_fast)
-        results = [(j.case, j.verdict) for j in done]
+        terminal.findings(console, [(j.case, j.verdict) for j in done], head, everything=everything)
+        terminal.summary(console, head, foot)
         if report:
             for judged in done:
                 report.write(Line(judged.index, judged.verdict, judged.observation))
             report.write(foot)
-    terminal.findings(console, results, head, everything=everything)
-    for reason in dict.fromkeys(skipped.values()):
-        console.print(f"skipped {list(skipped.values()).count(reason)}: {reason}", style="dim", markup=False)
-    terminal.summary(console, head, foot)
     sys.exit(_exit_code(foot))
 
 
 def _run(
-    console: Console, runner: Runner, launch: Launch, cases: list[Case], judging: Profile, fail_fast: bool
+    console: Output, runner: Runner, launch: Launch, cases: list[Case], judging: Profile, fail_fast: bool
 ) -> tuple[list[Judged], Footer]:
     """Run with a progress bar; an interrupt ends it with what is known so far."""
     done: list[Judged] = []
     start, interrupted = time.monotonic(), False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.live) as progress:
         task = progress.add_task("cases", total=len(cases), rate="")
         try:
             for judged in check(runner, launch, cases, judging, fail_fast=fail_fast):
@@ -127,10 +135,10 @@ def _run(
 
 def _exit_code(foot: Footer) -> int:
     counts = foot.counts
+    if foot.interrupted:
+        return INTERRUPTED
     if any(counts.get(r) for r in ("fail", "hang", "crash")):
         return 1
     if counts.get("error"):
         return 3
-    if foot.interrupted:
-        return 130
     return 0 if foot.held else 4

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
 
 from epctx.attack import families
 from epctx.case import Case
 from epctx.case_file import read
 from epctx.errors import UsageError
 from epctx.oracle import PROFILES
+from epctx.report.console import Output
 from epctx.target import Launch, prepare
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,7 +28,7 @@ def judging(command: F) -> F:
         "policies",
         multiple=True,
         metavar="RULE=STANCE",
-        help="How a rule of tier policy is judged: accept, refuse or report.",
+        help="How a rule that loaders differ on is judged: accept, refuse or report (see `epctx list profiles`).",
     )(command)
     return click.option(
         "--profile",
@@ -50,15 +51,19 @@ def boxing(command: F) -> F:
 
 def jobs(command: F) -> F:
     """--jobs."""
-    default = len(os.sched_getaffinity(0))
     return click.option(
         "--jobs",
         "-j",
         type=click.IntRange(1, 256),
-        default=default,
-        show_default="the cores",
-        help="Workers that run cases at once.",
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="Workers that run cases at once; by default one for each processor.",
     )(command)
+
+
+def case_files(help_text: str) -> Callable[[F], F]:
+    """--cases."""
+    return click.option("--cases", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help=help_text)
 
 
 def listed_cases() -> list[Case]:
@@ -67,38 +72,56 @@ def listed_cases() -> list[Case]:
     return sorted(cases, key=lambda c: c.intent != "control")
 
 
-def find_case(text: str) -> Case:
-    """A case by its id, or the one case in a file; UsageError if there is no such case."""
+def with_controls(cases: Sequence[Case]) -> list[Case]:
+    """``cases``, and before them the listed controls that are not among them."""
+    known = {case.id for case in cases}
+    return [case for case in listed_cases() if case.intent == "control" and case.id not in known] + list(cases)
+
+
+def find_case(text: str, files: Sequence[Path] = ()) -> Case:
+    """A case by its id, among the listed cases or those of ``files``, or the one case in a file.
+
+    UsageError if there is no such case.
+    """
+    if files:
+        return _by_id(text, read_cases(files), ", ".join(map(str, files)))
     path = Path(text)
     if text.endswith((".json", ".jsonl")) or path.is_file():
         cases = read(path)
-        if len(cases) != 1:
-            raise UsageError(f"{text} holds {len(cases)} cases; name a file with one.")
-        return cases[0]
+        if len(cases) == 1:
+            return cases[0]
+        raise UsageError(f"{text} holds {len(cases)} cases; name one by its id, and the file with --cases.")
     family, slash, _ = text.partition("/")
     known = families()
     if not slash or family not in known:
         raise UsageError(
-            f"{text!r} is no case: there is no family {family!r} (see `epctx list cases`), and no file of that name."
+            f"{text!r} is no case: there is no family {family!r} (see `epctx list attacks`), and no file of that name."
         )
-    cases = [c for c in known[family].cases() if c.id == text]
-    if not cases:
-        raise UsageError(f"There is no case {text!r} (see `epctx list cases --only '{family}/*'`).")
-    return cases[0]
+    return _by_id(text, known[family].cases(), f"`epctx list cases --only '{family}/*'`")
 
 
-def prepared(target: str, console: Console) -> Launch:
+def _by_id(wanted: str, cases: Sequence[Case], where: str) -> Case:
+    found = {case.id: case for case in cases}
+    if wanted not in found:
+        near = get_close_matches(wanted, found, 1)
+        raise UsageError(f"There is no case {wanted!r}; " + (f"did you mean {near[0]!r}?" if near else f"see {where}."))
+    return found[wanted]
+
+
+def prepared(target: str, console: Output) -> Launch:
     """Make a target ready, saying so while something is compiled."""
-    with console.status(f"preparing {target}"):
+    with console.busy(f"preparing {target}"):
         return prepare(target)
 
 
 def read_cases(paths: Sequence[Path]) -> list[Case]:
-    """The cases of all these files; UsageError where two have the same id."""
+    """The cases of all these files; UsageError where two have the same id, or there is none."""
     cases: dict[str, Case] = {}
     for path in paths:
         for case in read(path):
             if case.id in cases:
                 raise UsageError(f"{path}: the id {case.id} occurs twice; ids are unique within a run.")
             cases[case.id] = case
+    if not cases:
+        raise UsageError(f"{', '.join(map(str, paths))}: there is no case in it.")
     return list(cases.values())

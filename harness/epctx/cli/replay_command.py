@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
-from rich.console import Console
 
 from epctx.cli import options
 from epctx.oracle import expectations, judge, profile
 from epctx.report import terminal
+from epctx.report.console import Output
 from epctx.report.detail import case_detail, observation_detail
 from epctx.run.runner import Runner
 
 
-@click.command()
+@click.command(short_help="Run one case alone, and show all that was seen.")
 @click.argument("case")
 @click.argument("target", default="reference")
 @options.judging
 @options.boxing
-def command(case: str, target: str, profile_name: str, policies: tuple[str, ...], unboxed: bool) -> None:
+@options.case_files("Look for CASE, an id, in this .json or .jsonl file.")
+def command(case: str, target: str, profile_name: str, policies: tuple[str, ...], unboxed: bool, files: tuple[Path, ...]) -> None:
     """Run CASE (an id, or a file with one case) on TARGET alone, and show the world, the calls, and all that was seen.
 
-    Exit code 0 if every rule of the profile held, 1 if one broke.
+    TARGET is as in `epctx check`, by default the bundled reference helper.
+
+    \b
+    Exit codes: 0 every rule of the profile held, 1 one broke,
+    2 bad input, 3 target or harness unusable,
+    4 the case cannot run here, 130 interrupted.
     """
-    console = Console()
-    chosen = options.find_case(case)
+    console = Output()
+    chosen = options.find_case(case, files)
     launch = options.prepared(target, console)
     judging = profile(profile_name, policies, launch.platform)
-    with Runner(jobs=1, box="none" if unboxed else None) as runner:
+    with Runner(jobs=1, box="none" if unboxed else None) as runner, console.busy(f"running {chosen.id}"):
         _, observation = next(runner.run(launch, [chosen]))
     verdict = judge(chosen, observation, judging)
     console.print(case_detail(chosen, expectations(chosen, judging)))
     console.print(observation_detail(observation))
-    terminal.verdict(console, verdict)
+    terminal.verdict(console, chosen, verdict)
     sys.exit(1 if verdict.fails else 3 if verdict.result == "error" else 4 if verdict.result == "skip" else 0)

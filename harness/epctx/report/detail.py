@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from epctx.case import Call, Case, Device, Dir, Entry, Expect, Fifo, File, HardLink, Link, Mount, Socket, content_of, raw, shown
 from epctx.observation import Observation, Seen, State
+from epctx.report.console import indented
+from epctx.report.terminal import labelled
 
 
 def case_detail(case: Case, expects: Sequence[Expect]) -> RenderableType:
@@ -20,12 +20,13 @@ def case_detail(case: Case, expects: Sequence[Expect]) -> RenderableType:
     parts: list[RenderableType] = [
         Text.assemble((case.id, "bold"), f"  ({case.intent})"),
         Text(case.summary),
-        Text(f"aims at {', '.join(case.rules)}", style="dim"),
-        Padding(world_tree(case), (1, 0, 0, 2)),
-        Padding(Text(f"model given as {shown(case.model.given) or '(bytes, no path)'}", style="dim"), (0, 0, 0, 2)),
+        *([Text(f"aims at {', '.join(case.rules)}", style="dim")] if case.rules else []),
+        Text(),
+        indented(world_tree(case)),
+        indented(Text(f"model given as {shown(case.model.given) or '(bytes, no path)'}", style="dim")),
     ]
     for number, (call, expect) in enumerate(zip(case.calls, expects, strict=True), 1):
-        parts.append(Padding(_call(number, call, expect), (1, 0, 0, 2)))
+        parts += [Text(), indented(_call(number, call, expect))]
     return Group(*parts)
 
 
@@ -109,33 +110,31 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
         expected += f" with code {expect.status}" if expect.status is not None else " with any error"
     elif expect.file is not None:
         expected += f" on {shown(expect.file)}"
-    table = Table.grid(padding=(0, 1))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(f"call {number}", Text(", ".join(words[:1]) + " " + ", ".join(words[1:])))
-    table.add_row("expected", Text(expected, style="green" if expect.outcome == "accept" else "yellow"))
-    table.add_row("because", Text(expect.why))
-    table.add_row("rule", Text(expect.rule))
-    return table
+    return labelled(
+        [
+            (f"call {number}", f"{words[0]} {', '.join(words[1:])}"),
+            ("expected", Text(expected, style="green" if expect.outcome == "accept" else "yellow")),
+            ("because", expect.why),
+            ("rule", expect.rule),
+        ]
+    )
 
 
 def observation_detail(observation: Observation) -> RenderableType:
     """Everything that was seen of a case."""
     parts: list[RenderableType] = [Text.assemble("\n", ("seen on ", "bold"), (observation.target, "bold"))]
     if observation.skipped or observation.error:
-        parts.append(Padding(Text(observation.skipped or observation.error), (0, 0, 0, 2)))
+        parts.append(indented(Text(observation.skipped or observation.error)))
     for number, seen in enumerate(observation.calls, 1):
-        parts.append(Padding(_seen(number, seen), (0, 0, 0, 2)))
+        parts.append(indented(_seen(number, seen)))
     return Group(*parts)
 
 
 def _seen(number: int, seen: Seen) -> RenderableType:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
+    rows: list[tuple[str, str]] = []
 
     def row(label: str, text: str) -> None:
-        table.add_row(label, Text(text))
+        rows.append((label, text))
 
     ended = f"{seen.ended} {seen.detail}".rstrip()
     status = f", code {seen.code}" if seen.ended == "returned" else ""
@@ -161,7 +160,7 @@ def _seen(number: int, seen: Seen) -> RenderableType:
             "race",
             f"{race.rounds} rounds: {race.inside} inside, {race.refused} refused, {race.outside} outside, {race.torn} torn",
         )
-    return table
+    return labelled(rows)
 
 
 def _state(state: State) -> str:

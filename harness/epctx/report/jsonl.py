@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -13,27 +14,34 @@ from epctx.report.record import FORMAT, Footer, Header, Line
 
 
 class JsonLines:
-    """Writes a run as it goes. A context manager: opening fails with UsageError before anything runs."""
+    """Writes a run, line by line. A context manager; where that fails, at best before anything runs, a UsageError says so."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> JsonLines:
-        try:
+        with self._told():
             self._file = self.path.open("wb")
-        except OSError as error:
-            raise UsageError(f"--json {self.path}: {error.strerror}; name a file that can be written.") from None
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._file:
-            self._file.close()
+            with self._told():
+                self._file.close()
 
     def write(self, record: Header | Line | Footer) -> None:
         """Add one line."""
         if self._file:
-            self._file.write(msgspec.json.encode(record) + b"\n")
+            with self._told():
+                self._file.write(msgspec.json.encode(record) + b"\n")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UsageError(f"--json {self.path}: {error.strerror}; name a file that can be written.") from None
 
 
 def read(path: Path) -> tuple[Header, Sequence[Line], Footer]:

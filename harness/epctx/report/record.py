@@ -17,7 +17,10 @@ JUDGED: tuple[Result, ...] = ("pass", "note", "fail", "hang", "crash")
 
 
 class Header(Struct, frozen=True, tag="header"):
-    """What ran, on what, judged how. ``box`` says in words how the target was isolated, ``ort`` which ONNX Runtime it met."""
+    """What ran, on what, judged how. ``box`` says in words how the target was isolated, ``ort`` which ONNX Runtime it met.
+
+    ``unboxed`` is whether the user asked for no isolation, ``boxed`` whether there was any.
+    """
 
     target: str
     profile: str
@@ -30,6 +33,11 @@ class Header(Struct, frozen=True, tag="header"):
     format: int = FORMAT
     policies: dict[str, str] = {}
     boxed: bool = True
+    unboxed: bool = False
+    files: tuple[str, ...] = ()
+    """The case files that were run in place of the listed cases."""
+    skipped: dict[str, str] = {}
+    """The cases that the user skips, each with its reason."""
 
 
 class Line(Struct, frozen=True, tag="case"):

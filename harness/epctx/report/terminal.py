@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
-from rich.console import Console, Group
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from epctx.case import Case, shown
 from epctx.oracle import RULES, SEVERITIES, Finding, Verdict
+from epctx.report.console import indented, plural
 from epctx.report.record import Footer, Header
 
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan"}
 SHOWN = 3
 """How many cases of a rule are shown in full unless all are asked for."""
+NAMED = 6
+"""How many more are named."""
 
 
 def header(console: Console, head: Header) -> None:
     """Say what is about to run."""
-    console.print(Text.assemble(("epctx ", "bold"), f"{head.target}, profile {head.profile}, {head.cases} cases"))
+    console.print(Text.assemble(("epctx ", "bold"), f"{head.target}, profile {head.profile}, {plural(head.cases, 'case')}"))
     console.print(Text(head.box, style="dim" if head.boxed else "bold yellow"))
     console.print(Text(f"ONNX Runtime {head.ort}", style="dim"))
 
@@ -35,40 +38,66 @@ def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: He
     notes = [(case, f) for case, f in found if not f.fails]
     if notes:
         _notes(console, notes)
-    for result, style in (("skip", "dim"), ("error", "bold red")):
-        reasons = [v.reason for _, v in results if v.result == result]
+    skips = [*head.skipped.values(), *(v.reason for _, v in results if v.result == "skip")]
+    errors = [f"{case.id}: {v.reason}" for case, v in results if v.result == "error"]
+    for label, reasons, style in (("skipped", skips, "dim"), ("error", errors, "bold red")):
+        if reasons:
+            console.print()
         for reason in dict.fromkeys(reasons):
-            label = "skipped" if result == "skip" else "error"
             console.print(Text(f"{label} {reasons.count(reason)}: {reason}", style=style))
 
 
 def _rule(console: Console, rule: str, found: list[tuple[Case, Finding]], head: Header, everything: bool) -> None:
     severity = RULES[rule].severity
-    title = Text.assemble("\n", (severity, COLOURS[severity]), "  ", (rule, "bold"), f"  {_count(found)}")
-    console.print(title)
-    console.print(Padding(Text(RULES[rule].statement, style="dim"), (0, 0, 0, 2)))
-    listed = found if everything else found[:SHOWN]
-    for case, finding in listed:
-        console.print(Padding(_finding(case, finding, head), (0, 0, 0, 2)))
-    rest = found[len(listed) :]
+    cases = [list(group) for _, group in groupby(found, key=lambda pair: pair[0].id)]
+    console.print(Text.assemble("\n", (severity, COLOURS[severity]), "  ", (rule, "bold"), f"  {plural(len(cases), 'case')}"))
+    console.print(indented(Text(RULES[rule].statement, style="dim")))
+    listed = cases if everything else cases[:SHOWN]
+    for group in listed:
+        _case(console, group[0][0], [finding for _, finding in group], head)
+    rest = [group[0][0].id for group in cases[len(listed) :]]
     if rest:
-        ids = ", ".join(case.id for case, _ in rest[:6]) + (", …" if len(rest) > 6 else "")
-        console.print(Padding(Text(f"and {len(rest)} more: {ids} (--all shows each)", style="dim"), (0, 0, 0, 2)))
+        ids = ", ".join(rest[:NAMED]) + (", …" if len(rest) > NAMED else "")
+        console.print(indented(Text(f"and {len(rest)} more: {ids} (--all shows each)", style="dim")))
 
 
-def _finding(case: Case, finding: Finding, head: Header) -> Group:
-    call = case.calls[finding.call]
-    table = Table.grid(padding=(0, 1))
-    table.add_column(style="dim", no_wrap=True)
+def _case(console: Console, case: Case, found: Sequence[Finding], head: Header) -> None:
+    """One case that breaks a rule: its first call that does in full, the numbers of the others."""
+    first = found[0]
+    rows = [
+        ("call", f"{call_words(case, first.call)}{_numbers(case, found)}"),
+        ("expected", first.expected),
+        ("happened", first.happened),
+    ]
+    rows += [("file", first.file)] if first.file else []
+    console.print(indented(Text(case.id, style="bold")))
+    console.print(indented(labelled(rows), 4))
+    # A line of its own, which no line break enters: it is there to be copied. A terminal folds it, and still copies it whole.
+    console.print(Text.assemble("    ", ("again    ", "dim"), replay_command(case.id, head)), soft_wrap=True)
+
+
+def labelled(rows: Iterable[tuple[str, str | Text]]) -> Table:
+    """Texts with their labels beside them."""
+    table = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(style="dim", no_wrap=True, min_width=8)
     table.add_column(overflow="fold")
-    number = f" (call {finding.call + 1} of {len(case.calls)})" if len(case.calls) > 1 else ""
-    table.add_row("call", Text(f"{call.op} {shown(call.name)}{number}"))
-    table.add_row("expected", Text(finding.expected))
-    table.add_row("happened", Text(finding.happened))
-    if finding.file:
-        table.add_row("file", Text(finding.file))
-    table.add_row("again", Text(replay_command(case.id, head)))
-    return Group(Text(case.id, style="bold"), Padding(table, (0, 0, 0, 2)))
+    for label, text in rows:
+        table.add_row(label, text if isinstance(text, Text) else Text(text))
+    return table
+
+
+def call_words(case: Case, index: int) -> str:
+    """The call and its name."""
+    return f"{case.calls[index].op} {shown(case.calls[index].name)}"
+
+
+def _numbers(case: Case, found: Sequence[Finding]) -> str:
+    """Which of a case's calls are meant, where it has several."""
+    if len(case.calls) == 1:
+        return ""
+    others = sorted({f.call + 1 for f in found[1:]} - {found[0].call + 1})
+    also = f"; calls {', '.join(map(str, others))} too" if len(others) > 1 else f"; call {others[0]} too" if others else ""
+    return f" (call {found[0].call + 1} of {len(case.calls)}{also})"
 
 
 def _notes(console: Console, notes: list[tuple[Case, Finding]]) -> None:
@@ -76,56 +105,56 @@ def _notes(console: Console, notes: list[tuple[Case, Finding]]) -> None:
     for rule in dict.fromkeys(f.rule for _, f in notes):
         cases = [(c, f) for c, f in notes if f.rule == rule]
         case, finding = cases[0]
-        console.print(Padding(Text(f"{rule}  {_count(cases)}; for example {case.id}: {finding.happened}"), (0, 0, 0, 2)))
-
-
-def _count(found: Sequence[tuple[Case, Finding]]) -> str:
-    number = len({case.id for case, _ in found})
-    return f"{number} case{'s' if number != 1 else ''}"
+        number = plural(len({c.id for c, _ in cases}), "case")
+        console.print(indented(Text(f"{rule}  {number}; for example {case.id}: {finding.happened}")))
 
 
 def replay_command(case: str, head: Header) -> str:
     """The command line that shows a finding again."""
     words = ["epctx", "replay", case, head.target]
+    for file in head.files:
+        words += ["--cases", file]
     if head.profile != "spec":
         words += ["--profile", head.profile]
     for rule, stance in head.policies.items():
         words += ["--policy", f"{rule}={stance}"]
+    if head.unboxed:
+        words.append("--unboxed")
     return shlex.join(words)
 
 
 def summary(console: Console, head: Header, foot: Footer) -> None:
     """The last lines: what ran, and plainly whether the target held."""
-    counts = ", ".join(f"{n} {result}" for result, n in foot.counts.items()) or "nothing"
+    counts = ", ".join(f"{n} {result}" for result, n in foot.counts.items()) or "nothing ran"
     console.print(Text(f"\n{counts}; {foot.seconds:.1f} s", style="dim"))
+    console.print(_conclusion(head, foot))
+
+
+def _conclusion(head: Header, foot: Footer) -> Text:
     failing = sum(foot.counts.get(r, 0) for r in ("fail", "hang", "crash"))
-    known = " so far: the run was interrupted" if foot.interrupted else ""
+    ran = sum(foot.counts.values())
+    early = f" so far: the run {'was interrupted' if foot.interrupted else 'stopped'} after {ran} of {plural(head.cases, 'case')}"
+    known = early if ran < head.cases else ""
     if failing:
-        console.print(
-            Text(
-                f"{head.target} does not hold: {failing} of {head.cases} cases break rules of profile {head.profile}{known}",
-                style="bold red",
-            )
-        )
-    elif foot.held:
-        console.print(
-            Text(
-                f"{head.target} holds: every rule of profile {head.profile} held in {foot.judged} cases",
-                style="bold green",
-            )
-        )
-    elif foot.counts.get("error"):
-        console.print(Text(f"no verdict on {head.target}: the harness failed at {foot.counts['error']} cases", style="bold red"))
-    else:
-        console.print(Text(f"no verdict on {head.target}{known or ': nothing ran'}", style="bold yellow"))
+        breaks = "breaks" if failing == 1 else "break"
+        text = f"{head.target} does not hold: {failing} of {plural(foot.judged, 'case')} {breaks} rules of profile {head.profile}"
+        return Text(text + known, style="bold red")
+    if foot.held:
+        text = f"{head.target} holds: every rule of profile {head.profile} held in {plural(foot.judged, 'case')}"
+        return Text(text, style="bold green")
+    if errors := foot.counts.get("error"):
+        return Text(f"no verdict on {head.target}: the harness failed at {plural(errors, 'case')}{known}", style="bold red")
+    reason = f": nothing failed{known}" if known else ": nothing ran"
+    return Text(f"no verdict on {head.target}{reason}", style="bold yellow")
 
 
-def verdict(console: Console, judged: Verdict) -> None:
+def verdict(console: Console, case: Case, judged: Verdict) -> None:
     """What a single case comes to: its findings, then its result in a word."""
     for finding in judged.findings:
         style = COLOURS[finding.severity] if finding.fails else "dim"
         label = finding.severity if finding.fails else "note"
-        console.print(Text.assemble("\n", (label, style), "  ", (finding.rule, "bold"), f"  call {finding.call + 1}"))
-        console.print(Padding(Text(f"expected {finding.expected}; {finding.happened}"), (0, 0, 0, 2)))
-    style = "bold red" if judged.fails or judged.result == "error" else "bold green"
+        number = f"  call {finding.call + 1}" if len(case.calls) > 1 else ""
+        console.print(Text.assemble("\n", (label, style), "  ", (finding.rule, "bold"), number))
+        console.print(indented(labelled([("expected", finding.expected), ("happened", finding.happened)])))
+    style = "bold red" if judged.fails or judged.result == "error" else "yellow" if judged.result == "skip" else "bold green"
     console.print(Text(f"\n{judged.case}: {judged.result}{f' ({judged.reason})' if judged.reason else ''}", style=style))
