@@ -20,7 +20,10 @@ def find_compiler() -> tuple[str, ...]:
         TargetError: there is none.
     """
     if os.environ.get("CXX", "").strip():
-        command = shlex.split(os.environ["CXX"])
+        try:
+            command = shlex.split(os.environ["CXX"])
+        except ValueError as error:
+            raise TargetError(f"$CXX is no command: {os.environ['CXX']!r}: {error}.") from None
         program = shutil.which(command[0])
         if program is None:
             raise TargetError(f"$CXX names {command[0]!r}, which is not a program that can be run.")
