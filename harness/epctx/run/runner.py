@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -44,7 +45,12 @@ class Runner:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        """End the workers, also in the middle of a case: nobody waits for what they still do."""
+        workers = multiprocessing.active_children()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in workers:
+            process.terminate()
+        self._pool.shutdown()
 
     def conditions(self, launch: Launch) -> Conditions:
         """Under which conditions a target runs here. TargetError if it cannot be loaded."""
@@ -53,7 +59,15 @@ class Runner:
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function of a module in a worker, where ``worker.keeper()`` is."""
         with _named():
-            return self._pool.submit(function, *args, **kwargs).result()
+            return self._submit(function, *args, **kwargs).result()
+
+    def _submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Hand a call to the pool. It may start a worker for it, which must see no interrupt before it knows to ignore it."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._pool.submit(function, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def run(self, launch: Launch, cases: Sequence[Case]) -> Generator[tuple[int, Observation], None, None]:
         """Each case's index and observation, in the order in which they are ready. Closing the iterator ends the run early."""
@@ -66,7 +80,7 @@ class Runner:
                     while batches and len(pending) < 2 * self.jobs:
                         indexes = batches.pop()
                         packed = msgspec.msgpack.encode([cases[i] for i in indexes])
-                        pending[self._pool.submit(worker.observe, target, packed)] = indexes
+                        pending[self._submit(worker.observe, target, packed)] = indexes
                     done, _ = wait(pending, return_when=FIRST_COMPLETED)
                     for future in done:
                         yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import msgspec
@@ -18,10 +19,20 @@ _cases = msgspec.msgpack.Decoder(list[Case])
 
 
 def start(box: Strength | None) -> None:
-    """Start a worker whose targets run in boxes of that strength. Interrupts are left to the parent."""
+    """Start a worker whose targets run in boxes of that strength. Interrupts are left to the parent, which then ends it."""
     global _box
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end)
     _box = box
+
+
+def _end(*_: object) -> None:
+    """Leave no driver and no ground behind, whatever was going on."""
+    try:
+        for kept in _keeper:
+            kept.close()
+    finally:
+        os._exit(0)
 
 
 def keeper() -> Keeper:
