@@ -32,8 +32,8 @@ OK, FAIL, INVALID_ARGUMENT, NOT_IMPLEMENTED = 0, 1, 2, 9
 """The members of OrtErrorCode that the specification names."""
 
 
-class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Base of all data: immutable, compared by value, strict about unknown fields."""
+class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Base of all data: immutable, compared by value, strict about unknown fields, and never part of a cycle."""
 
 
 class Piece(Struct, frozen=True):

@@ -23,7 +23,8 @@ class Shell:
             self.box = Box(self.ground, strength)
         except HarnessError as error:
             pytest.skip(str(error))
-        self.root = Path(os.fsdecode(self.ground.root))
+        self.plot = self.ground.plot()
+        self.root = Path(os.fsdecode(self.plot.root))
 
     def run(self, code: str, *, memory: int | None = None, environment: dict[str, str] | None = None) -> tuple[Ended, str]:
         """Run some lines in the box; how they ended, and what they printed."""

@@ -107,7 +107,7 @@ def test_its_surroundings(shell: Shell) -> None:
     code = "import os; print(os.getcwd(), sorted(os.environ), sorted(map(int, os.listdir('/proc/self/fd'))), os.umask(0))"
     ended, printed = shell.run(code, environment={"EXTRA": "1"})
     assert ended == Ended(), printed
-    assert printed == f"{shell.root} ['EXTRA', 'HOME', 'LANG', 'PATH', 'TMPDIR'] [0, 1, 2, 3] 18"
+    assert printed == f"{os.fsdecode(shell.ground.scratch)} ['EXTRA', 'HOME', 'LANG', 'PATH', 'TMPDIR'] [0, 1, 2, 3] 18"
     assert shell.run("import os; print(os.environ['TMPDIR'])")[1] == os.fsdecode(shell.ground.scratch)
     assert shell.run("import tempfile; tempfile.TemporaryFile().write(b'1')")[0] == Ended()
 
@@ -227,9 +227,9 @@ def test_a_program_below_a_shut_directory_starts(shell: Shell, outside: Path) ->
 
 
 def test_six_levels_up_is_out_of_reach_and_four_are_in_the_margin(shell: Shell) -> None:
-    assert shell.run("open('../../../../x', 'w').write('1')")[0] == Ended()
+    assert shell.run(f"open('{shell.root}/../../../../x', 'w').write('1')")[0] == Ended()
     assert (shell.root / "../../../../x").exists()
-    assert shell.run("open('../../../../../x', 'w').write('1')")[0] == Ended(code=1)
+    assert shell.run(f"open('{shell.root}/../../../../../x', 'w').write('1')")[0] == Ended(code=1)
 
 
 def test_the_network_is_out_of_reach(tight: Shell) -> None:
@@ -274,9 +274,9 @@ def test_system_files_cannot_be_changed(tight: Shell) -> None:
 def test_mounts_made_later_show_in_the_box(shell: Shell) -> None:
     if shell.ground.why_no_mounts:
         pytest.skip(shell.ground.why_no_mounts)
-    live = LiveWorld(shell.ground)
+    live = LiveWorld(shell.plot)
     live.change_to(World((File("outside/f"),)), None, None)
-    code = "import os; os.read(3, 1); print(os.listdir('m'), len(open('m/f', 'rb').read()))"
+    code = f"import os; os.chdir('{shell.root}'); os.read(3, 1); print(os.listdir('m'), len(open('m/f', 'rb').read()))"
     read, write = os.pipe()
     with shell.box.spawn([PYTHON, "-ISc", code], fds={3: read}) as process:
         live.change_to(World((File("outside/f"), Mount("m", of="outside", readonly=True))), None, None)

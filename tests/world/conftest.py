@@ -25,8 +25,8 @@ class Stage:
 
     def __init__(self, *, namespace: bool = True) -> None:
         self.ground = Ground(namespace=namespace)
-        self.live = LiveWorld(self.ground)
-        self.root = Path(os.fsdecode(self.ground.root))
+        self.live = LiveWorld(self.ground.plot())
+        self.root = Path(os.fsdecode(self.live.plot.root))
         at_end.append(self.close)
 
     def close(self) -> None:

@@ -23,7 +23,10 @@ def assert_gone(path: bytes) -> None:
 @pytest.mark.parametrize("namespace", [True, False])
 def test_the_root_is_real_empty_and_always_as_deep(namespace: bool) -> None:
     ground = Ground(namespace=namespace)
-    root = os.fsdecode(ground.root)
+    first, second = ground.plot(), ground.plot()
+    assert first.root != second.root
+    root = os.fsdecode(first.root)
+    assert len(Path(os.fsdecode(second.root)).parts) - 1 == ROOT_DEPTH
     assert os.path.realpath(root) == root
     assert len(Path(root).parts) - 1 == ROOT_DEPTH
     assert os.listdir(root) == []
@@ -40,7 +43,7 @@ def test_nothing_is_left_behind(namespace: bool) -> None:
     pid = os.fork()
     if pid == 0:
         ground = Ground(namespace=namespace)
-        live = LiveWorld(ground)
+        live = LiveWorld(ground.plot())
         live.change_to(World((File("a/b"),)), None, None)
         Path(os.fsdecode(ground.scratch), "x").mkdir()
         os.write(write, ground.top)
@@ -57,7 +60,7 @@ def test_nothing_is_visible_or_left_behind_when_the_process_is_killed() -> None:
     pid = os.fork()
     if pid == 0:
         ground = Ground()
-        LiveWorld(ground).change_to(World((File("a/b"),)), None, None)
+        LiveWorld(ground.plot()).change_to(World((File("a/b"),)), None, None)
         if ground.why_no_mounts:
             ground.close()
             os.write(write, b"!" + ground.why_no_mounts.encode())
@@ -84,11 +87,12 @@ def test_without_a_namespace_it_says_why_nothing_can_be_mounted() -> None:
 @pytest.mark.own_process
 def test_the_target_cannot_write_beside_the_margin() -> None:
     ground = Ground()
+    root = ground.plot().root
     if ground.account.changes:
         os.setresuid(ground.account.uid, ground.account.uid, ground.account.uid)
     syscalls.drop_capabilities()
-    for directory in (ground.top, ground.root + b"/../../../../.."):
+    for directory in (ground.top, root + b"/../../../../.."):
         with pytest.raises(PermissionError):
             os.mkdir(directory + b"/x")
-    os.mkdir(ground.root + b"/../../../../x")
+    os.mkdir(root + b"/../../../../x")
     os.mkdir(ground.scratch + b"/x")

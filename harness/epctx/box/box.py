@@ -79,13 +79,13 @@ class Box:
         ``fds`` maps the numbers that it finds to descriptors of this process; 0 to 2 are /dev/null and the captured output.
         ``readable`` are absolute paths that it may read besides the system. ``memory`` limits its address space in bytes (None:
         not at all, as sanitizers need). ``environment`` is added to a minimal one. ``program`` is the file to execute
-        (else ``argv[0]``). It starts in the world's root. Raises HarnessError.
+        (else ``argv[0]``). It starts in the directory for temporary files. Raises HarnessError.
         """
         try:
             executable = os.open(program or argv[0], os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise HarnessError(f"{program or argv[0]} cannot be started: {error.strerror}") from error
-        home = os.fsdecode(self._ground.root)
+        home = os.fsdecode(self._ground.scratch)
         base = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": home, "TMPDIR": os.fsdecode(self._ground.scratch)}
         base.update(environment or {})
         paths = tuple(map(os.path.abspath, readable))
@@ -99,8 +99,12 @@ class Box:
         if kind == "landlock" and not syscalls.landlock_abi():
             return "this kernel has no Landlock"
         try:
-            with self._start(None, self._ground.root_fd, {}, {}, (), None) as process:
-                ended = process.wait(10)
+            nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                with self._start(None, nothing, {}, {}, (), None) as process:
+                    ended = process.wait(10)
+            finally:
+                os.close(nothing)
         except HarnessError as error:
             return str(error)
         return "" if ended == Ended() else "the trial did not end"
@@ -133,7 +137,7 @@ class Box:
                 fds=fds,
                 readable=readable,
                 top=os.fsdecode(self._ground.top),
-                cwd=os.fsdecode(self._ground.root),
+                cwd=os.fsdecode(self._ground.scratch),
                 account=self._ground.account,
                 memory=memory,
                 output=output,

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from epctx.case import Call, Case, File, Link, Struct, World
+from epctx.case import ROOT_DEPTH, Call, Case, File, Link, Struct, World
 from epctx.errors import HarnessError
 from epctx.oracle import judge, profile
 from epctx.run import keeper, worker
@@ -76,11 +76,14 @@ def bench(launch: Launch, seconds: float) -> Bench:
 
 
 def bare(launch: Launch, seconds: float) -> float:
-    """Reads per second of the target in a plain C++ loop: one small file beside its model, no harness."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as directory:
-        Path(directory, "good.bin").write_bytes(b"x" * 96)
+    """Reads per second of the target in a plain C++ loop: a small file beside its model, as deep as in a world, and no harness."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as top:
+        place = Path(top).resolve()
+        directory = place.joinpath(*"x" * (ROOT_DEPTH + 2 - len(place.parts)), "model")
+        directory.mkdir(parents=True)
+        (directory / "good.bin").write_bytes(bytes(96))
         words = [launch.driver, "--target", launch.library, "--set", launch.settings]
-        words += ["--bench", f"{seconds:g}", "--name", "good.bin", "--model", f"{directory}/model.onnx"]
+        words += ["--bench", f"{seconds:g}", "--name", "good.bin", "--model", str(directory / "model.onnx")]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise HarnessError(f"The bare loop of {launch.target} failed: {done.stderr.strip() or done.stdout.strip()}")

@@ -1,4 +1,4 @@
-"""The keeper: it owns a world, has a boxed driver make the calls of a case in it, and says what was seen.
+"""The keeper: it owns worlds, has a boxed driver make the calls of cases in them, and says what was seen.
 
 It lives in a worker process of its own. The target runs in another process, so that whatever the target does to itself, the
 keeper still sees it: a crash or a hang ends the driver, is pinned on the case that ran, and a new driver goes on.
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from epctx.box import Box, Strength
-from epctx.case import Call, Case, Dir, File, Limits, Struct, content_of, raw, stream
+from epctx.case import Call, Case, Dir, File, HardLink, Limits, Link, Struct, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
 from epctx.model import model_bytes, names_in, nodes_in
 from epctx.observation import Observation, Seen, Touched
-from epctx.run.session import Session
+from epctx.run.session import Answer, Session
 from epctx.spec import model_directory
 from epctx.target import Launch, wire
 from epctx.target.driver import Reply, read_reply, request
@@ -26,6 +27,8 @@ from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile
 
 LARGE = 1 << 20
 """Contents from this size on (bytes) are worth a look at the resident memory."""
+AHEAD = 6
+"""How many plain reads may wait in the driver's socket while the worlds of the next ones are made."""
 
 
 class Conditions(Struct, frozen=True):
@@ -38,24 +41,34 @@ class Conditions(Struct, frozen=True):
 
 
 class Keeper:
-    """A ground with a world, and at most one driver at a time, in a box of the given strength (None: the strongest to be had)."""
+    """A ground with worlds, and at most one driver at a time, in a box of the given strength (None: the strongest to be had)."""
 
     def __init__(self, box: Strength | None = None) -> None:
         self.ground = Ground()
-        self.world = LiveWorld(self.ground)
+        self.world = LiveWorld(self.ground.plot())
         self.box = Box(self.ground, box)
         self.session: Session | None = None
         self.afresh = False
         """Whether each world is built from nothing rather than changed."""
+        self._worlds = [LiveWorld(self.ground.plot()) for _ in range(AHEAD)]
 
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
         hello = self._started(launch, Limits()).hello
         return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can)
 
+    def observe_all(self, launch: Launch, cases: Sequence[Case]) -> list[Observation]:
+        """Run cases: plain reads first and several at once, then one by one what is left, or was remarkable in any way.
+
+        A plain read that only shows what it may show is seen as it would be alone. With anything else - another file touched, a
+        change, no answer - it runs again, so that what is seen is seen of that case and no other.
+        """
+        seen = self._plain_reads(launch, cases)
+        return [seen.get(index) or self.observe(launch, case) for index, case in enumerate(cases)]
+
     def observe(self, launch: Launch, case: Case) -> Observation:
-        """Run a case. A crash or a hang is confirmed by running it again, alone, in a new driver."""
-        root = os.fsdecode(self.ground.root)
+        """Run a case alone. A crash or a hang that ends the driver is confirmed by running it again in a new one."""
+        root = os.fsdecode(self.world.plot.root)
         try:
             obstacle = self._obstacle(self._started(launch, case.limits), case)
             if obstacle:
@@ -72,26 +85,17 @@ class Keeper:
             told = str(error) if isinstance(error, HarnessError) else f"{error!r} at {where.name}, line {where.lineno}"
             return Observation(case.id, launch.target, root, error=told)
 
-    def _confirmed(self, launch: Launch, case: Case) -> tuple[tuple[Seen, ...], bool]:
-        """What was seen of a case, and whether a crash or hang that ended the driver came again."""
-        seen = self._run(launch, case)
-        if self.session is not None:
-            return seen, True
-        again = self._run(launch, case)
-        if self.session is None or seen[-1].ended == "hang":  # a hang that does not come again was a slow machine
-            return again, True
-        return seen, False
-
     def close(self) -> None:
-        """End the driver and remove the world."""
+        """End the driver and remove the worlds."""
         self._end()
-        self.world.close()
+        for world in (self.world, *self._worlds):
+            world.close()
         self.ground.close()
 
     def _started(self, launch: Launch, limits: Limits) -> Session:
         if self.session is None or not self.session.serves(launch, limits):
             self._end()
-            self.session = Session(self.box, launch, limits, os.fsdecode(self.ground.root + b"/outside"))
+            self.session = Session(self.box, launch, limits, os.fsdecode(self.world.plot.root + b"/outside"))
         return self.session
 
     def _end(self) -> None:
@@ -116,85 +120,158 @@ class Keeper:
                 return f"it takes {needed >> 20} MiB of memory, and {_free_memory() >> 20} are free"
         return ""
 
-    # --- a case ---------------------------------------------------------------------------------------------------------------
+    # --- several at once ----------------------------------------------------------------------------------------------------
+
+    def _plain_reads(self, launch: Launch, cases: Sequence[Case]) -> dict[int, Observation]:
+        """What was seen of those plain reads that were not remarkable, by their index."""
+        taken: dict[int, Observation] = {}
+        waiting: deque[tuple[int, LiveWorld]] = deque()
+        healthy = True
+        plain = [index for index, case in enumerate(cases) if _plain(case)]
+        if not plain:
+            return taken
+        session = self._started(launch, Limits())
+        if "read" not in session.hello.can:
+            return taken
+
+        def take() -> bool:
+            """Wait for the oldest read, and take what was seen of it; False if the driver does not answer as it should."""
+            index, world = waiting.popleft()
+            data = session.driver.reply()
+            if not data:
+                return False
+            seen = self._gather(world, cases[index].calls[0], Answer("reply", data), session)
+            if seen is not None and not _remarkable(seen):
+                taken[index] = Observation(cases[index].id, launch.target, os.fsdecode(world.plot.root), (seen,))
+            return True
+
+        for turn, index in enumerate(plain):
+            healthy = len(waiting) < AHEAD or take()
+            if not healthy:
+                break
+            world, case = self._worlds[turn % AHEAD], cases[index]
+            try:
+                (message,) = self._set_up(world, case, session)
+            except CannotBuild:
+                continue
+            healthy = session.driver.send(message)
+            waiting.append((index, world))
+        while healthy and waiting:
+            healthy = take()
+        if not healthy:  # the driver is gone, or stuck in one of them: each finds out alone
+            self._end()
+        return taken
+
+    # --- one case -----------------------------------------------------------------------------------------------------------
+
+    def _confirmed(self, launch: Launch, case: Case) -> tuple[tuple[Seen, ...], bool]:
+        """What was seen of a case, and whether a crash or hang that ended the driver came again."""
+        seen = self._run(launch, case)
+        if self.session is not None:
+            return seen, True
+        again = self._run(launch, case)
+        if self.session is None or seen[-1].ended == "hang":  # a hang that does not come again was a slow machine
+            return again, True
+        return seen, False
 
     def _run(self, launch: Launch, case: Case) -> tuple[Seen, ...]:
         """Build the world and make the calls, up to the first that does not come back."""
-        session, root = self._started(launch, case.limits), self.ground.root
-        data = model_bytes(case, root)
-        model = ModelFile(case.model.path, data) if case.model.given else None
-        self.world.change_to(case.world, model, model_directory(case), afresh=self.afresh)
-        names = iter(names_in(data))
-        nodes = b"".join(map(wire.node, nodes_in(data))) if case.model.nodes else b""
-        given, cwd = raw(case.model.given, root), os.path.join(root, raw(case.world.cwd))
-        seen: list[Seen] = []
-        for index, call in enumerate(case.calls):
-            name = self._name(call, names)
-            extra = nodes + self._interference(case, index)
-            message = request(call, name, given, cwd, root, case.limits.file_size, extra, session.bulk)
-            seen.append(self._call(session, call, message, case.limits.seconds, large=_large(case, call)))
-            if seen[-1].ended in ("hang", "crash"):
+        session, seen = self._started(launch, case.limits), []
+        for call, message in zip(case.calls, self._set_up(self.world, case, session), strict=True):
+            resident = session.reset_peak_memory() if _large(case, call) else 0
+            answer = session.exchange(message, case.limits.seconds, self.world)
+            peak = session.peak_memory() - resident if resident and answer.how == "reply" else 0
+            seen.append(self._gather(self.world, call, answer, session, peak))
+            if answer.how in ("hang", "crash"):
+                self._end()
                 break
         return tuple(seen)
 
-    def _name(self, call: Call, names: Iterator[bytes]) -> bytes | None:
-        """The name of a call: read back from the model that holds it, or the caller's own."""
-        if call.name is None:
-            return None
-        return next(names) if call.source == "model" else raw(call.name, self.ground.root)
+    def _set_up(self, world: LiveWorld, case: Case, session: Session) -> Iterator[bytes]:
+        """Bring a case's world about; the requests for its calls, each made when it is asked for."""
+        root = world.plot.root
+        data = model_bytes(case, root)
+        world.change_to(
+            case.world, ModelFile(case.model.path, data) if case.model.given else None, model_directory(case), afresh=self.afresh
+        )
+        return self._requests(world, case, data, session.bulk)
 
-    def _interference(self, case: Case, index: int) -> bytes:
-        """The fields for what happens during a call: a file that changes its size, entries that change places."""
-        call, parts = case.calls[index], []
-        if call.resize:
-            path = os.path.join(self.ground.root, raw(call.resize.path))
-            parts.append(wire.field(wire.RESIZE, wire.SIZE.pack(call.resize.size) + path))
-        if call.race:
-            a, b = (os.path.join(self.ground.root, raw(p)) for p in (call.race.a, call.race.b))
-            parts.append(wire.field(wire.RACE, wire.PAIR.pack(call.race.rounds, len(a)) + a + b))
-            content = case.expect[index].content if case.expect else None
-            if content:
-                parts.append(wire.field(wire.RACE_INSIDE, stream(content.key, content.size)))
-        return b"".join(parts)
+    def _requests(self, world: LiveWorld, case: Case, data: bytes, bulk: int) -> Iterator[bytes]:
+        root = world.plot.root
+        names = iter(names_in(data))
+        nodes = b"".join(map(wire.node, nodes_in(data))) if case.model.nodes else b""
+        given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
+        for index, call in enumerate(case.calls):
+            if call.name is None:
+                name = None
+            else:  # a model's name is read back from the model that holds it
+                name = next(names) if call.source == "model" else raw(call.name, root)
+            extra = nodes + _interference(case, index, root) if nodes or call.resize or call.race else b""
+            yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk)
 
-    def _call(self, session: Session, call: Call, message: bytes, seconds: float, *, large: bool) -> Seen:
-        """Make one call, and gather everything that was seen of it."""
-        resident = session.reset_peak_memory() if large else 0
-        how, data, detail = session.exchange(message, seconds, self.world)
-        if how == "reply":
-            reply = read_reply(call, data, session.bulk)
+    def _gather(self, world: LiveWorld, call: Call, answer: Answer, session: Session, resident_peak: int = 0) -> Seen:
+        """Everything that was seen of a call. Raises CannotBuild if what the case takes for granted could not be had."""
+        if answer.how == "reply":
+            reply = read_reply(call, answer.data, session.bulk)
             if reply.not_held:
-                raise HarnessError(
-                    "The target took no data through a read callback, so its output could not be filled before the call."
-                )
+                raise CannotBuild("the target takes no data through a read callback, so its output cannot be filled before the call")
         else:
-            reply = Reply(Seen("crash" if how == "crash" else "hang", detail=detail, seconds=seconds), b"", False)
-        seen, world = reply.seen, self.world
-        if large and how == "reply":
-            seen = replace(seen, memory=replace(seen.memory, resident_peak=session.peak_memory() - resident))
+            reply = Reply(Seen("crash" if answer.how == "crash" else "hang", detail=answer.detail), b"", False)
+        seen = reply.seen
+        if resident_peak:
+            seen = replace(seen, memory=replace(seen.memory, resident_peak=resident_peak))
         touched = world.events()
         leaks = world.leaks(reply.output)
         if seen.message:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
         reads = world.reads(seen.output.size, seen.output.digest) if seen.output else ()
-        changes = world.changes() if call.op == "write" or world.disturbed or how != "reply" else ()
-        if how in ("hang", "crash"):
-            self._end()
+        changes = world.changes() if call.op == "write" or world.disturbed or answer.how != "reply" else ()
         if not (touched or leaks or reads or changes):
             return seen
         if call.resize or call.race:
             ours = _ours(call)
             touched = tuple(t for t in touched if t.what == "open" or not ours.intersection(t.names))
             changes = tuple(c for c in changes if c.path not in ours)
-        if how != "reply":
-            touched = tuple(t for t in touched if not self._fifo(t))
+        if answer.how != "reply":
+            touched = tuple(t for t in touched if not _of_fifo(world, t))
         return replace(seen, touched=touched, leaks=tuple(dict.fromkeys(leaks)), reads=reads, changes=changes)
 
-    def _fifo(self, touched: Touched) -> bool:
-        """Whether an event is of a FIFO that the watchdog opened."""
-        prefix = self.ground.root + b"/"
-        paths = {path.removeprefix(prefix).decode("utf-8", "backslashreplace") for path in self.world.fifos}
-        return bool(paths.intersection(touched.names))
+
+def _plain(case: Case) -> bool:
+    """Whether a case is a single read of small files by name, in a world in which nothing can block."""
+    if len(case.calls) != 1 or case.limits != Limits():
+        return False
+    call = case.calls[0]
+    if call.op != "read" or call.read_callback or call.race or call.resize or call.held:
+        return False
+    if not isinstance(call.name, str) or len(call.name) > 4096:
+        return False
+    for entry in case.world.entries:
+        if isinstance(entry, File):
+            if content_of(entry).size > wire.INLINE_LIMIT or entry.mode & 0o600 != 0o600 or entry.attribute:
+                return False
+        elif not isinstance(entry, Link | Dir | HardLink):
+            return False
+    return True
+
+
+def _remarkable(seen: Seen) -> bool:
+    """Whether more was seen of a read than files of the model directory being opened, and an answer."""
+    return seen.ended != "returned" or bool(seen.changes or seen.leaks) or any(t.what != "open" or t.place != "inside" for t in seen.touched)
+
+
+def _interference(case: Case, index: int, root: bytes) -> bytes:
+    """The fields for what happens during a call: a file that changes its size, entries that change places."""
+    call, parts = case.calls[index], []
+    if call.resize:
+        parts.append(wire.field(wire.RESIZE, wire.SIZE.pack(call.resize.size) + root + b"/" + raw(call.resize.path)))
+    if call.race:
+        a, b = (root + b"/" + raw(path) for path in (call.race.a, call.race.b))
+        parts.append(wire.field(wire.RACE, wire.PAIR.pack(call.race.rounds, len(a)) + a + b))
+        content = case.expect[index].content if case.expect else None
+        if content:
+            parts.append(wire.field(wire.RACE_INSIDE, stream(content.key, content.size)))
+    return b"".join(parts)
 
 
 def _large(case: Case, call: Call) -> bool:
@@ -212,6 +289,13 @@ def _ours(call: Call) -> set[str]:
     paths = [call.resize.path] if call.resize else []
     paths += [call.race.a, call.race.b] if call.race else []
     return {raw(path).decode("utf-8", "backslashreplace") for path in paths}
+
+
+def _of_fifo(world: LiveWorld, touched: Touched) -> bool:
+    """Whether an event is of a FIFO, which the watchdog may have opened."""
+    prefix = world.plot.root + b"/"
+    paths = {path.removeprefix(prefix).decode("utf-8", "backslashreplace") for path in world.fifos}
+    return bool(paths.intersection(touched.names))
 
 
 def _free_memory() -> int:

@@ -11,15 +11,15 @@ from epctx.box import Box, Ended, Watchdog, free_fifos
 from epctx.case import Limits
 from epctx.errors import TargetError
 from epctx.target import Launch
-from epctx.target.driver import Driver
+from epctx.target.driver import LOOK, Driver
 from epctx.world import LiveWorld
 
 START_SECONDS = 30.0
 """How long a driver may take to come up: it loads ONNX Runtime and the target."""
 PATIENCE = 0.2
-"""Seconds after which a silent call is looked at."""
-LOOK = 0.005
-"""Seconds between two looks at a silent call."""
+"""Seconds of sleep without a wake-up after which a call is taken to be blocked."""
+FEED = 0.005
+"""Seconds between two turns of the writers of FIFOs."""
 PRINTED = 400
 """Characters of a target's last output that are kept as evidence of a crash."""
 
@@ -93,7 +93,8 @@ class Session:
         if not self.driver.send(message):
             return Answer("crash", detail=self._end_words())
         start = time.monotonic()
-        data = self.driver.reply(PATIENCE if not world.fed else 0.0)
+        step = FEED if world.fed else LOOK
+        data = self.driver.reply(step)
         watchdog, freed = Watchdog(self.process.pid), False
         while data is None:
             if time.monotonic() - start > seconds:
@@ -104,7 +105,7 @@ class Session:
                 freed = True
             world.feed()
             self.process.drain()
-            data = self.driver.reply(LOOK)
+            data = self.driver.reply(step)
         if not data:
             return Answer("crash", detail=self._end_words())
         return (

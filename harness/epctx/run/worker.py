@@ -49,5 +49,4 @@ def conditions(launch: bytes) -> Conditions:
 
 def observe(launch: bytes, cases: bytes) -> bytes:
     """Run packed cases on a packed target; packed observations."""
-    kept, target = keeper(), _launch.decode(launch)
-    return msgspec.msgpack.encode([kept.observe(target, case) for case in _cases.decode(cases)])
+    return msgspec.msgpack.encode(keeper().observe_all(_launch.decode(launch), _cases.decode(cases)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
-from epctx.case import Case, Content, Name, Platform, World, name_of, raw
+from epctx.case import Case, Content, Link, Mount, Name, Platform, World, name_of, raw
 from epctx.spec.tree import ROOT, Node, Place, Tree, components
 
 KEPT = 512
@@ -101,6 +102,18 @@ def model_directory(case: Case) -> Name | None:
 
     A model that was given by a path which leads out of the world has none either: nothing in the world is then inside.
     """
+    plain = _plain_directory(case.model.given)
+    if plain is not None and not any(isinstance(e, Link | Mount) and plain.startswith(raw(e.path)) for e in case.world.entries):
+        return plain.decode()
     scene = scene_of(case, "posix")
     path = scene.tree.world_path(scene.base.place.path) if scene.base else None
     return None if path is None else name_of(path)
+
+
+@functools.lru_cache(maxsize=64)
+def _plain_directory(given: Name) -> bytes | None:
+    """The world path of the directory of an absolute path in the world in which nothing needs to be resolved, else None."""
+    head, _, leaf = raw(given).rpartition(b"/")
+    parts = head.split(b"/")
+    plain = parts[0] == b"{root}" and leaf not in (b"", b".", b"..") and not {b"", b".", b".."}.intersection(parts)
+    return b"/".join(parts[1:]) if plain and head.isascii() else None

@@ -6,6 +6,7 @@ import mmap
 import os
 import select
 import socket
+import struct
 import time
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ from epctx.case import Call, raw, stream
 from epctx.errors import HarnessError
 from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, digest
 from epctx.target import wire
+
+
+LOOK = 0.05
+"""Seconds after which waiting for an answer is interrupted for a look at what the driver does."""
 
 
 class Reply(NamedTuple):
@@ -30,13 +35,15 @@ class Driver:
 
     def __init__(self, link: socket.socket, bulk: int) -> None:
         self.link, self.bulk = link, bulk
-        self._fileno = link.fileno()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, int(LOOK * 1e6)))
+        self._received = bytearray()
 
     def hello(self, seconds: float) -> wire.Hello | None:
         """Wait for the driver's first words; None if it ended without any, HarnessError if it stays silent."""
-        data = self._receive(time.monotonic() + seconds)
-        if data is None:
-            raise HarnessError(f"The driver did not come up within {seconds:g} s.")
+        deadline = time.monotonic() + seconds
+        while (data := self.reply()) is None:
+            if time.monotonic() > deadline:
+                raise HarnessError(f"The driver did not come up within {seconds:g} s.")
         return wire.hello(data) if data else None
 
     def send(self, request: bytes) -> bool:
@@ -47,27 +54,24 @@ class Driver:
             return False
         return True
 
-    def reply(self, seconds: float) -> bytes | None:
-        """The answer to the last request, b"" if the driver is gone, None if there is none within ``seconds``."""
-        return self._receive(time.monotonic() + seconds)
-
-    def _receive(self, deadline: float) -> bytes | None:
-        data = bytearray()
-        wanted = wire.HEADER.size
-        while len(data) < wanted:
-            ready, _, _ = select.select([self._fileno], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
-                return None
-            try:
-                part = self.link.recv(max(1 << 16, wanted - len(data)))
-            except ConnectionResetError:
-                part = b""
-            if not part:
-                return b""
-            data += part
-            if len(data) >= wire.HEADER.size:
-                wanted = wire.HEADER.unpack_from(data)[0]
-        return bytes(data)
+    def reply(self, seconds: float = LOOK) -> bytes | None:
+        """The answer to the last request, b"" if the driver is gone, None if it has not come within ``seconds`` (at most LOOK)."""
+        if seconds < LOOK and not self._received and not select.select([self.link], [], [], seconds)[0]:
+            return None
+        received = self._received
+        try:
+            while len(received) < wire.HEADER.size or len(received) < wire.HEADER.unpack_from(received)[0]:
+                part = self.link.recv(1 << 16)  # one system call, where a timeout in Python would take two
+                if not part:
+                    return b""
+                received += part
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            return b""
+        size = wire.HEADER.unpack_from(received)[0]
+        self._received = received[size:]
+        return bytes(received[:size])
 
 
 def request(

@@ -3,5 +3,6 @@
 from epctx.world.entries import CannotBuild, ModelFile
 from epctx.world.ground import Ground
 from epctx.world.live import LiveWorld
+from epctx.world.plot import Plot
 
-__all__ = ["CannotBuild", "Ground", "LiveWorld", "ModelFile"]
+__all__ = ["CannotBuild", "Ground", "LiveWorld", "ModelFile", "Plot"]

@@ -27,7 +27,7 @@ from epctx.case import (
 )
 from epctx.world.clear import empty, remove
 from epctx.world.entries import CannotBuild, Declared, ModelFile, content
-from epctx.world.ground import Ground
+from epctx.world.plot import Plot
 from epctx.world.paths import path_of, split, text_of
 from epctx.world.watch import Watch
 
@@ -40,15 +40,15 @@ _SMALLEST_FILE_SYSTEM = 4096
 
 
 class Builder:
-    """Makes entries below a ground's root. Paths are world paths; the directory of an entry must exist before it.
+    """Makes entries below a plot's root. Paths are world paths; the directory of an entry must exist before it.
 
     ``directories`` holds a descriptor (open for reading) of every directory that was made; each is watched.
     """
 
-    def __init__(self, ground: Ground, watch: Watch) -> None:
+    def __init__(self, plot: Plot, watch: Watch) -> None:
         """Start with the root alone."""
-        self._ground, self._watch, self._account = ground, watch, ground.account
-        self.directories: dict[bytes, int] = {b"": ground.root_fd}
+        self._plot, self._watch, self._account = plot, watch, plot.account
+        self.directories: dict[bytes, int] = {b"": plot.root_fd}
         self._mounts: list[tuple[bytes, int]] = []
         self._last: list[Callable[[], None]] = []
         self._model_fd, self._model_size = -1, 0
@@ -63,7 +63,7 @@ class Builder:
             Device: self._device,
             Mount: self._mount,
         }
-        watch.add_directory(ground.root_fd, b"")
+        watch.add_directory(plot.root_fd, b"")
 
     def make(self, path: bytes, entry: Declared) -> None:
         """Make one entry. What must come last (modes of directories, attributes) is left to ``finish``. Raises CannotBuild."""
@@ -126,7 +126,7 @@ class Builder:
         self._close_model()
         for path in [path for path in self.directories if path]:
             self._drop_directory(path)
-        empty(self._ground.root_fd)
+        empty(self._plot.root_fd)
 
     def _drop_directory(self, path: bytes) -> None:
         os.close(self.directories.pop(path))
@@ -194,7 +194,7 @@ class Builder:
             os.close(fd)
 
     def _link(self, parent: int, name: bytes, _path: bytes, entry: Link) -> None:
-        os.symlink(raw(entry.to, self._ground.root), name, dir_fd=parent)  # whose it is makes no difference to anybody
+        os.symlink(raw(entry.to, self._plot.root), name, dir_fd=parent)  # whose it is makes no difference to anybody
 
     def _hard_link(self, parent: int, name: bytes, _path: bytes, entry: HardLink) -> None:
         directory, other = split(path_of(entry.to))
@@ -218,8 +218,8 @@ class Builder:
         self._own(parent, name)
 
     def _mount(self, parent: int, name: bytes, path: bytes, entry: Mount) -> None:
-        if self._ground.why_no_mounts:
-            raise CannotBuild(f"nothing can be mounted: {self._ground.why_no_mounts}")
+        if self._plot.why_no_mounts:
+            raise CannotBuild(f"nothing can be mounted: {self._plot.why_no_mounts}")
         source = -1
         if entry.of is not None:
             source_directory, source_name = split(path_of(entry.of))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from epctx.observation import State, digest
 from epctx.world.entries import LARGEST_DIGESTED
-from epctx.world.ground import MARGIN, ROOT, Ground
+from epctx.world.plot import MARGIN, ROOT, Plot
 from epctx.world.paths import join
 
 Signature: TypeAlias = tuple[int, int, int, int, int, int]
@@ -31,7 +31,7 @@ def signature(status: os.stat_result) -> Signature:
     return (mode, status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def scan(ground: Ground, directories: Mapping[bytes, int], known: Mapping[bytes, Signature]) -> dict[bytes, Signature]:
+def scan(plot: Plot, directories: Mapping[bytes, int], known: Mapping[bytes, Signature]) -> dict[bytes, Signature]:
     """The signature of everything in the margin and the world.
 
     ``directories`` holds descriptors of directories that are in place as long as their signature is the ``known`` one; others are
@@ -39,14 +39,14 @@ def scan(ground: Ground, directories: Mapping[bytes, int], known: Mapping[bytes,
     """
     seen: dict[bytes, Signature] = {}
     waiting: list[tuple[bytes, int, bool]] = []
-    for number, (path, fd) in enumerate(zip(_ABOVE, ground.margin, strict=True)):
+    for number, (path, fd) in enumerate(zip(_ABOVE, plot.margin, strict=True)):
         inner, inner_path = (MARGIN[number + 1], _ABOVE[number + 1]) if number + 1 < len(MARGIN) else (ROOT, b"")
         for name, found in _entries(fd):
             below = inner_path if name == inner else join(path, name)
             seen[below] = found
             if name != inner and stat.S_ISDIR(found[0]):
                 waiting.append((below, os.open(name, _LIST, dir_fd=fd), True))
-    waiting.append((b"", ground.root_fd, False))
+    waiting.append((b"", plot.root_fd, False))
     while waiting:
         path, fd, opened = waiting.pop()
         try:
@@ -93,13 +93,13 @@ def read_digest(name: bytes, directory: int, found: Signature) -> str:
         os.close(fd)
 
 
-def open_parent(path: bytes, ground: Ground, directories: Mapping[bytes, int]) -> int:
+def open_parent(path: bytes, plot: Plot, directories: Mapping[bytes, int]) -> int:
     """A new descriptor of the directory that ``path`` lies in, whoever made it; no link is followed. Raises OSError."""
     *parts, _ = path.split(b"/")
     above = [part for part in parts if part == b".."]
     below = parts[len(above) :]
     if above:
-        fd = os.dup(ground.margin[-len(above)])
+        fd = os.dup(plot.margin[-len(above)])
     else:
         while below and b"/".join(below) not in directories:
             below.pop()

@@ -1,12 +1,13 @@
-"""The ground: the place where a process keeps its world.
+"""The ground: the place where a process keeps its worlds.
 
 It is a tmpfs in a mount namespace of the process's own, where the system has that: nobody else sees it, and the kernel clears it
 away however the process ends. Else it is a private directory, removed by ``close``.
 
     /dev/shm/epctx/          top: the target can't write here
         scratch/             for the target's temporary files; nobody looks at it
-        4/3/2/1/             the margin: a write that climbs out of the world lands here, and is seen
+        4/3/2/1/             a plot's margin: a write that climbs out of the world lands here, and is seen
             world/           the world's root, always ROOT_DEPTH components deep
+        4-1/3/2/1/world/     the next plot
 """
 
 from __future__ import annotations
@@ -22,19 +23,18 @@ from epctx import syscalls
 from epctx.case import ROOT_DEPTH
 from epctx.errors import HarnessError
 from epctx.world.account import Account, account_for_targets
-from epctx.world.clear import empty, remove
+from epctx.world.clear import empty
+from epctx.world.plot import MARGIN, Plot
 
-MARGIN = (b"4", b"3", b"2", b"1")
-ROOT = b"world"
 _SHARED_MEMORY = "/dev/shm"
 
 
 class Ground:
-    """The place of this process's world. One process has at most one, and gives itself to it: its umask becomes 0, it moves to
+    """The place of this process's worlds. One process has at most one, and gives itself to it: its umask becomes 0, it moves to
     a mount namespace, and as an ordinary user to a user namespace (which needs a process with a single thread).
 
-    ``root`` is the absolute path of the world's root, ``top`` that of the whole ground, ``scratch`` of the temporary directory.
-    ``why_no_mounts`` is empty where mounts can be made, else the reason.
+    ``top`` is the absolute path of the whole ground, ``scratch`` that of the temporary directory. ``why_no_mounts`` is empty where
+    mounts can be made, else the reason.
     """
 
     def __init__(self, *, size: int = 1 << 30, namespace: bool = True, account: Account | None = None) -> None:
@@ -51,45 +51,25 @@ class Ground:
             self._base, self._made_base = _base(private=False)
         self.top = self._make_top()
         self.scratch = self.top + b"/scratch"
-        self._chain = [*(b"0" for _ in range(ROOT_DEPTH - len(self._base.split(b"/")) - len(MARGIN) - 1)), *MARGIN, ROOT]
-        self.root = b"/".join((self.top, *self._chain))
-        self.margin: list[int] = []
-        self.root_fd = -1
         os.mkdir(self.scratch, 0o700)
-        self._give(self.scratch)
-        self.lay_out()
+        if self.account.changes:
+            os.chown(self.scratch, self.account.uid, self.account.gid, follow_symlinks=False)
         os.chmod(self.top, stat.S_IMODE(os.stat(self.top).st_mode) & ~0o222)
+        self._plots: list[Plot] = []
+        self._closed = False
 
-    def lay_out(self) -> None:
-        """Make margin and root afresh and empty. ``margin`` then holds a descriptor of each margin directory, outermost first."""
-        for fd in (*self.margin, self.root_fd):
-            if fd >= 0:
-                os.close(fd)
-        directory, inner = os.open(self.top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), []
-        mode = stat.S_IMODE(os.fstat(directory).st_mode)
-        os.fchmod(directory, mode | 0o200)
-        for name in self._chain:
-            with contextlib.suppress(FileNotFoundError):
-                remove(name, directory)
-            os.mkdir(name, 0o755, dir_fd=directory)
-            if self.account.changes:
-                os.chown(name, self.account.uid, self.account.gid, dir_fd=directory, follow_symlinks=False)
-            inner.append(os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory))
-            if len(inner) == 1:
-                os.fchmod(directory, mode)
-                os.close(directory)
-            directory = inner[-1]
-        for fd in inner[: -len(MARGIN) - 1]:
-            os.close(fd)
-        *self.margin, self.root_fd = inner[-len(MARGIN) - 1 :]
+    def plot(self) -> Plot:
+        """A new place for a world, beside those that there are."""
+        self._plots.append(Plot(self, len(self._plots)))
+        return self._plots[-1]
 
     def close(self) -> None:
         """Remove everything. Harmless if called again."""
-        if self.root_fd < 0:
+        if self._closed:
             return
-        for fd in (*self.margin, self.root_fd):
-            os.close(fd)
-        self.margin, self.root_fd = [], -1
+        self._closed = True
+        for plot in self._plots:
+            plot.close()
         if self.why_no_mounts:
             os.chmod(self.top, 0o700)
             top = os.open(self.top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -104,10 +84,10 @@ class Ground:
                 os.rmdir(self._base)
 
     def describe(self) -> str:
-        """Where the world lies, in words."""
+        """Where the worlds lie, in words."""
         if self.why_no_mounts:
-            return f"the world lies in the directory {os.fsdecode(self.top)}, since {self.why_no_mounts}"
-        return f"the world lies in a private tmpfs at {os.fsdecode(self.top)}"
+            return f"the worlds lie in the directory {os.fsdecode(self.top)}, since {self.why_no_mounts}"
+        return f"the worlds lie in a private tmpfs at {os.fsdecode(self.top)}"
 
     def _make_top(self) -> bytes:
         if not self.why_no_mounts:
@@ -118,10 +98,6 @@ class Ground:
         if self.account.changes:
             os.chmod(top, 0o711)  # the target must get to the world, but need not see what lies beside it
         return top
-
-    def _give(self, path: bytes) -> None:
-        if self.account.changes:
-            os.chown(path, self.account.uid, self.account.gid, follow_symlinks=False)
 
 
 def _raise_descriptor_limit() -> None:

@@ -12,7 +12,7 @@ from epctx.case import Fifo, File, Link, Name, World, raw
 from epctx.observation import Change, Place, Touched, digest
 from epctx.world.differences import Signature, open_parent, read_digest, state_of
 from epctx.world.entries import ModelFile, content, digest_of, plan_of, size_of
-from epctx.world.ground import Ground
+from epctx.world.plot import Plot
 from epctx.world.paths import join, path_of, place_of, split, text_of
 from epctx.world.standing import Standing
 from epctx.world.watch import Event, Inode
@@ -31,15 +31,15 @@ _WRITTEN = syscalls.IN_MODIFY | syscalls.IN_CLOSE_WRITE
 
 
 class LiveWorld:
-    """The one world on a ground. For each case ``change_to``, and for each of its calls ``events``, then, where that saw more
+    """The one world on a plot. For each case ``change_to``, and for each of its calls ``events``, then, where that saw more
     than opens (``disturbed``) or the call was a write, ``changes``. What a case left is repaired by the next ``change_to``.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, plot: Plot) -> None:
         """Start with an empty world."""
-        self.ground = ground
+        self.plot = plot
         self.disturbed = False
-        self._standing = Standing(ground)
+        self._standing = Standing(plot)
         self._written: set[Inode] = set()
         self._replaced: set[bytes] = set()
 
@@ -65,7 +65,7 @@ class LiveWorld:
         self.disturbed = False
 
     def close(self) -> None:
-        """Remove the world; the ground stays."""
+        """Remove the world; the plot stays."""
         self._standing.close()
 
     # --- what a call did ----------------------------------------------------------------------------------------------------
@@ -153,14 +153,14 @@ class LiveWorld:
             if isinstance(entry, File | ModelFile):
                 return digest_of(entry)
             if isinstance(entry, Link):
-                return digest(raw(entry.to, self.ground.root))
+                return digest(raw(entry.to, self.plot.root))
         return ""
 
     def _digest_now(self, path: bytes, found: Signature) -> str:
         if not (stat.S_ISREG(found[0]) or stat.S_ISLNK(found[0])):
             return ""
         try:
-            directory = open_parent(path, self.ground, self._standing.builder.directories)
+            directory = open_parent(path, self.plot, self._standing.builder.directories)
         except OSError:
             return ""
         try:
@@ -221,7 +221,7 @@ class LiveWorld:
     @property
     def fifos(self) -> list[bytes]:
         """The absolute paths of the FIFOs that were declared."""
-        return [self.ground.root + b"/" + path for path, entry in self._standing.plan.items() if isinstance(entry, Fifo)]
+        return [self.plot.root + b"/" + path for path, entry in self._standing.plan.items() if isinstance(entry, Fifo)]
 
     @property
     def fed(self) -> bool:

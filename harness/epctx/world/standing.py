@@ -1,4 +1,4 @@
-"""What stands on a ground, and how it is brought from one plan to the next by the smallest set of operations."""
+"""What stands on a plot, and how it is brought from one plan to the next by the smallest set of operations."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from epctx.world.build import Builder
 from epctx.world.differences import Signature, scan, signature
 from epctx.world.entries import CannotBuild, Declared, ModelFile, Plan, mark_of
 from epctx.world.feed import Feeder
-from epctx.world.ground import Ground
+from epctx.world.plot import Plot
 from epctx.world.inventory import Inventory
 from epctx.world.paths import path_of, place_of, split, text_of
 from epctx.world.watch import Watch
 
 
 class Standing:
-    """The entries that stand on a ground, watched, with all that is known of them.
+    """The entries that stand on a plot, watched, with all that is known of them.
 
     ``plan`` is what was declared, ``inventory`` what it looks like, ``directory`` the model directory. ``dirty`` holds the paths
     that are not as planned any more, and ``lost`` is that even this is not known: both are the observer's to set. ``marks`` are
     the bytes that tell each file outside the model directory.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, plot: Plot) -> None:
         """Start with an empty world."""
-        self.ground = ground
+        self.plot = plot
         self.directory: bytes | None = None
         self.feeder = Feeder()
         self._start()
 
     def _start(self) -> None:
-        """Watch, builder and knowledge of a ground that was just laid out."""
+        """Watch, builder and knowledge of a plot that was just laid out."""
         self.watch = Watch()
-        for number, fd in enumerate(self.ground.margin):
-            self.watch.add_directory(fd, b"/".join([b".."] * (len(self.ground.margin) - number)))
-        self.builder = Builder(self.ground, self.watch)
+        for number, fd in enumerate(self.plot.margin):
+            self.watch.add_directory(fd, b"/".join([b".."] * (len(self.plot.margin) - number)))
+        self.builder = Builder(self.plot, self.watch)
         self._forget_all(self.scan({}))
 
     def _forget_all(self, margin: dict[bytes, Signature]) -> None:
@@ -55,7 +55,7 @@ class Standing:
 
     def scan(self, known: dict[bytes, Signature]) -> dict[bytes, Signature]:
         """The signatures of everything in the world and its margin, as of now."""
-        return scan(self.ground, self.builder.directories, known)
+        return scan(self.plot, self.builder.directories, known)
 
     def bring(self, plan: Plan, directory: bytes | None, *, afresh: bool = False) -> None:
         """Make what stands the plan, whatever was done to it; from nothing if that is safer, or wanted.
@@ -83,7 +83,7 @@ class Standing:
                 self._look_at(path, entry)
 
     def close(self) -> None:
-        """Remove everything; the ground stays."""
+        """Remove everything; the plot stays."""
         self.feeder.clear()
         self.builder.clear()
         self.watch.close()
@@ -116,7 +116,7 @@ class Standing:
         self.builder.clear()
         if self._broken or self.lost or any(path.startswith(b"..") or not path for path in self.dirty):
             self.watch.close()
-            self.ground.lay_out()
+            self.plot.lay_out()
             self._start()
         else:
             for inode in self.inventory.inodes():
@@ -245,7 +245,7 @@ class Standing:
             return
         found = self.inventory.signatures[path]
         if stat.S_ISREG(found[0]) and not self.watch.watches(found[1:3]):
-            self.watch.add_file(self.ground.root + b"/" + path, found[1:3])
+            self.watch.add_file(self.plot.root + b"/" + path, found[1:3])
         mark = mark_of(entry, path)
         if mark:
             self.marks[path] = mark

@@ -99,8 +99,8 @@ int main(int argc, char** argv) {
     message.Add(epctx::Tag::kHelloText, HelloText(options, ort, can, error));
     message.Send();
     if (!error.empty()) return 3;
-    std::vector<char> buffer;
-    for (std::string_view request; epctx::Receive(buffer, request);) {
+    epctx::Requests requests;
+    for (std::string_view request; requests.Next(request);) {
       epctx::Perform(target, request, message);
       message.Send();
     }

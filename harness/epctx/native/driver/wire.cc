@@ -8,27 +8,35 @@
 
 namespace epctx {
 
-bool Receive(std::vector<char>& buffer, std::string_view& message) {
-  if (buffer.empty()) buffer.resize(2 * size_t{kInlineLimit});
-  size_t have = 0, need = sizeof(Header);
-  while (have < need) {
-    const ssize_t count = ::read(kSocket, buffer.data() + have, buffer.size() - have);
+bool Requests::Next(std::string_view& message) {
+  taken_ += last_;
+  last_ = 0;
+  size_t need = sizeof(Header);
+  for (;;) {
+    const size_t have = filled_ - taken_;
+    if (have >= sizeof(Header)) {
+      Header header;
+      std::memcpy(&header, buffer_.data() + taken_, sizeof header);
+      if (header.kind != 1 || header.size < sizeof header) throw BadMessage{"the header is not that of a request"};
+      need = header.size;
+      if (have >= need) break;
+    }
+    if (taken_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + taken_, have);
+      filled_ = have;
+      taken_ = 0;
+    }
+    if (buffer_.size() < need) buffer_.resize(need);
+    const ssize_t count = ::read(kSocket, buffer_.data() + filled_, buffer_.size() - filled_);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       if (have == 0) return false;
       throw BadMessage{"the socket closed within a message"};
     }
-    have += static_cast<size_t>(count);
-    if (have >= sizeof(Header) && need == sizeof(Header)) {
-      Header header;
-      std::memcpy(&header, buffer.data(), sizeof header);
-      if (header.kind != 1 || header.size < sizeof header) throw BadMessage{"the header is not that of a request"};
-      need = header.size;
-      if (buffer.size() < need) buffer.resize(need);
-    }
+    filled_ += static_cast<size_t>(count);
   }
-  if (have != need) throw BadMessage{"a request came before the last one was answered"};
-  message = std::string_view(buffer.data() + sizeof(Header), need - sizeof(Header));
+  last_ = need;
+  message = std::string_view(buffer_.data() + taken_ + sizeof(Header), need - sizeof(Header));
   return true;
 }
 

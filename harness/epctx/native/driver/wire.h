@@ -61,8 +61,16 @@ inline std::string_view Take(std::string_view& content, size_t size) {
   return taken;
 }
 
-// Reads the next request's bytes, after its header, into `buffer`; false when the other side closed.
-bool Receive(std::vector<char>& buffer, std::string_view& message);
+// The requests that come in, one after the other. Several may wait in the socket.
+class Requests {
+ public:
+  // Gives the next request's bytes, after its header, which stay until the next call; false when the other side closed.
+  bool Next(std::string_view& message);
+
+ private:
+  std::vector<char> buffer_ = std::vector<char>(2 * size_t{kInlineLimit});
+  size_t taken_ = 0, filled_ = 0, last_ = 0;
+};
 
 // Builds a message and sends it.
 class Message {
