@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -12,12 +13,14 @@ from epctx.attack import families
 from epctx.cli import options
 from epctx.errors import UsageError
 from epctx.oracle import POLICIES, PROFILES, RULES
-from epctx.report.console import Output
+from epctx.report.console import Output, indented
 from epctx.report.terminal import COLOURS
 from epctx.run.select import matcher
 from epctx.target import kinds, weaknesses
 
 Row = tuple[str | Text, ...]
+ROOM = 44
+"""Columns that the last cell of an entry needs to stand beside the others."""
 
 
 @click.command(short_help="List attacks, cases, rules, targets, weak targets or profiles.")
@@ -46,11 +49,22 @@ def command(what: str, only: str | None) -> None:
         for row in rows:
             click.echo("\t".join(str(cell) for cell in row))
         return
-    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(overflow="fold", min_width=min(24, console.width // 3))
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    console.print(table)
+    _print(console, [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows])
+
+
+def _print(console: Console, rows: Sequence[Sequence[Text]]) -> None:
+    """A table where its last column has room for some words on a line, else each last cell below the others."""
+    before = sum(2 + max(cell.cell_len for cell in column) for column in list(zip(*rows, strict=True))[:-1])
+    if before + ROOM <= console.width:
+        table = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        return
+    for name, *others, last in rows:
+        name.stylize("bold")
+        console.print(Text("  ").join((name, *others)))
+        console.print(indented(last))
 
 
 def _attacks() -> Sequence[Row]:

@@ -46,11 +46,9 @@ class Runner:
 
     def __exit__(self, *exc: object) -> None:
         """End the workers, also in the middle of a case: nobody waits for what they still do."""
-        workers = multiprocessing.active_children()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in workers:
+        for process in multiprocessing.active_children():
             process.terminate()
-        self._pool.shutdown()
+        self._pool.shutdown(cancel_futures=True)
 
     def conditions(self, launch: Launch) -> Conditions:
         """Under which conditions a target runs here. TargetError if it cannot be loaded."""
