@@ -12,6 +12,9 @@ from epctx.case import Attribute, Case, Model, Node, name_of, raw
 IR_VERSION = 9
 """Read by every ONNX Runtime that knows EPContext callbacks."""
 
+KEPT = 256
+"""Models that are remembered: many cases differ in their world alone."""
+
 
 def model_bytes(case: Case, root: bytes) -> bytes:
     """The serialised model of a case: its own nodes, or one EPContext node for each call whose name comes from it."""

@@ -20,7 +20,8 @@ FAKE = Path(__file__).parent.parent / "fakes" / "misbehaving.cc"
 
 def case(name: str) -> Case:
     world = World((File("model/good.bin"), File("model/trigger.bin"), File("outside/secret.bin")))
-    made = Case(f"test/{name.partition('.')[0]}", "A read.", "benign", (), world, (Call("read", name),), limits=Limits(2.0, 1 << 30))
+    limits = Limits(seconds=2.0, memory=1 << 30)
+    made = Case(f"test/{name.partition('.')[0]}", "A read.", "benign", (), world, (Call("read", name),), limits=limits)
     return replace(made, expect=predict(made))
 
 
@@ -54,7 +55,9 @@ def run(runner: Runner, launch: Launch) -> dict[str, tuple[Observation, Verdict]
         ("climb", "fail", "safe.no-outside-write", "climbed"),
     ],
 )
-def test_misbehaviour_is_pinned_on_its_case(runner: Runner, library: str, mode: str, result: str, rule: str, evidence: str) -> None:
+def test_misbehaviour_is_pinned_on_its_case(
+    runner: Runner, library: str, mode: str, result: str, rule: str, evidence: str
+) -> None:
     verdicts = run(runner, prepare(f"lib:{library}?set={mode}"))
     assert {i: v.result for i, (_, v) in verdicts.items()} == {"test/good": "pass", "test/trigger": result, "test/after": "pass"}
     observation, verdict = verdicts["test/trigger"]

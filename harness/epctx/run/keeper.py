@@ -10,6 +10,7 @@ import os
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -27,8 +28,8 @@ from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile
 
 LARGE = 1 << 20
 """Contents from this size on (bytes) are worth a look at the resident memory."""
-AHEAD = 6
-"""How many plain reads may wait in the driver's socket while the worlds of the next ones are made."""
+GROUP = 8
+"""Plain reads that are sent at once. While the driver makes them, the worlds of the next group are made."""
 
 
 class Conditions(Struct, frozen=True):
@@ -50,7 +51,7 @@ class Keeper:
         self.session: Session | None = None
         self.afresh = False
         """Whether each world is built from nothing rather than changed."""
-        self._worlds = [LiveWorld(self.ground.plot()) for _ in range(AHEAD)]
+        self._worlds = [LiveWorld(self.ground.plot()) for _ in range(2 * GROUP)]
 
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
@@ -125,40 +126,38 @@ class Keeper:
     def _plain_reads(self, launch: Launch, cases: Sequence[Case]) -> dict[int, Observation]:
         """What was seen of those plain reads that were not remarkable, by their index."""
         taken: dict[int, Observation] = {}
-        waiting: deque[tuple[int, LiveWorld]] = deque()
-        healthy = True
         plain = [index for index, case in enumerate(cases) if _plain(case)]
-        if not plain:
+        if not plain or "read" not in (session := self._started(launch, Limits())).hello.can:
             return taken
-        session = self._started(launch, Limits())
-        if "read" not in session.hello.can:
-            return taken
+        waiting: deque[tuple[int, LiveWorld]] = deque()
 
-        def take() -> bool:
-            """Wait for the oldest read, and take what was seen of it; False if the driver does not answer as it should."""
-            index, world = waiting.popleft()
-            data = session.driver.reply()
-            if not data:
-                return False
-            seen = self._gather(world, cases[index].calls[0], Answer("reply", data), session)
-            if seen is not None and not _remarkable(seen):
-                taken[index] = Observation(cases[index].id, launch.target, os.fsdecode(world.plot.root), (seen,))
+        def take(leave: int) -> bool:
+            """Take what was seen of the oldest reads, until ``leave`` wait; False if the driver does not answer as it should."""
+            while len(waiting) > leave:
+                index, world = waiting.popleft()
+                data = session.driver.reply()
+                if not data:
+                    return False
+                seen = self._gather(world, cases[index].calls[0], Answer("reply", data), session)
+                if not _remarkable(seen):
+                    taken[index] = Observation(cases[index].id, launch.target, os.fsdecode(world.plot.root), (seen,))
             return True
 
-        for turn, index in enumerate(plain):
-            healthy = len(waiting) < AHEAD or take()
+        healthy = True
+        for start in range(0, len(plain), GROUP):
+            made: list[tuple[int, LiveWorld]] = []
+            messages: list[bytes] = []
+            for index, world in zip(plain[start : start + GROUP], self._worlds, strict=False):
+                with suppress(CannotBuild):
+                    messages += self._set_up(world, cases[index], session)
+                    made.append((index, world))
+            healthy = session.driver.send(b"".join(messages))
+            waiting.extend(made)
+            self._worlds = self._worlds[GROUP:] + self._worlds[:GROUP]
+            healthy = healthy and take(leave=len(made))
             if not healthy:
                 break
-            world, case = self._worlds[turn % AHEAD], cases[index]
-            try:
-                (message,) = self._set_up(world, case, session)
-            except CannotBuild:
-                continue
-            healthy = session.driver.send(message)
-            waiting.append((index, world))
-        while healthy and waiting:
-            healthy = take()
-        if not healthy:  # the driver is gone, or stuck in one of them: each finds out alone
+        if not (healthy and take(leave=0)):  # the driver is gone, or stuck in one of them: each finds out alone
             self._end()
         return taken
 
@@ -214,7 +213,9 @@ class Keeper:
         if answer.how == "reply":
             reply = read_reply(call, answer.data, session.bulk)
             if reply.not_held:
-                raise CannotBuild("the target takes no data through a read callback, so its output cannot be filled before the call")
+                raise CannotBuild(
+                    "the target takes no data through a read callback, so its output cannot be filled before the call"
+                )
         else:
             reply = Reply(Seen("crash" if answer.how == "crash" else "hang", detail=answer.detail), b"", False)
         seen = reply.seen
@@ -257,7 +258,11 @@ def _plain(case: Case) -> bool:
 
 def _remarkable(seen: Seen) -> bool:
     """Whether more was seen of a read than files of the model directory being opened, and an answer."""
-    return seen.ended != "returned" or bool(seen.changes or seen.leaks) or any(t.what != "open" or t.place != "inside" for t in seen.touched)
+    return (
+        seen.ended != "returned"
+        or bool(seen.changes or seen.leaks)
+        or any(t.what != "open" or t.place != "inside" for t in seen.touched)
+    )
 
 
 def _interference(case: Case, index: int, root: bytes) -> bytes:

@@ -125,8 +125,8 @@ def _write_all(fd: int, data: bytes) -> None:
 
 def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     """What a reply says about a call: status, output, memory, callbacks. The output may be a view, valid until the next call."""
-    (flags, code, size, nanoseconds, *counts) = wire.REPLY.unpack_from(data, wire.HEADER.size)
-    allocated, freed, live, bad, caller, peak, largest, statuses, released, bad_releases = counts[:10]
+    flags, code, size, nanoseconds, *counts = wire.REPLY.unpack_from(data, wire.HEADER.size)
+    allocated, freed, live, bad, caller, peak, largest, statuses, released, bad_releases = counts
     fields: dict[int, list[bytes]] = {}
     for tag, value in wire.fields(data, wire.HEADER.size + wire.REPLY.size):
         fields.setdefault(tag, []).append(value)

@@ -28,9 +28,8 @@ class Plot:
     def __init__(self, ground: Ground, number: int) -> None:
         """Lay out plot ``number`` of a ground."""
         self._top, self.account, self.why_no_mounts = ground.top, ground.account, ground.why_no_mounts
-        padding = ROOT_DEPTH - len(self._top.split(b"/")) - len(MARGIN)
-        first, *rest = *(b"0" for _ in range(padding)), *MARGIN, ROOT
-        self._chain = (first + b"-%d" % number if number else first, *rest)
+        first, *rest = [b"0"] * (ROOT_DEPTH - len(self._top.split(b"/")) - len(MARGIN)) + [*MARGIN, ROOT]
+        self._chain = [first + b"-%d" % number if number else first, *rest]
         self.root = b"/".join((self._top, *self._chain))
         self.margin: list[int] = []
         self.root_fd = -1
