@@ -245,7 +245,7 @@ class Resize(Struct, frozen=True):
 
 
 class Race(Struct, frozen=True):
-    """The call is made ``rounds`` times while another thread exchanges the entries at world paths ``a`` and ``b`` all the time."""
+    """The call is made ``rounds`` times while another thread keeps exchanging the entries at world paths ``a`` and ``b``."""
 
     a: Name
     b: Name
@@ -264,7 +264,7 @@ class Call(Struct, frozen=True):
     source: Literal["model", "caller"] = "model"
     payload: Content | None = Content("payload")
     """write: the bytes to write; None is a NULL buffer of size 0."""
-    fallback: Name | None | msgspec.UnsetType = msgspec.UNSET
+    fallback: Name | msgspec.UnsetType | None = msgspec.UNSET
     """write: the separate name for the disk; unset calls the overload without it."""
     read_callback: Callback | None = None
     write_callback: Callback | None = None

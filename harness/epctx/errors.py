@@ -36,4 +36,4 @@ class NothingRan(EpctxError):
 
 
 class AttackError(EpctxError):
-    """An attack that is written wrongly: an id twice, a function without its text, an intent that the specification contradicts."""
+    """An attack that is written wrongly: an id twice, a function without text, an intent that the specification contradicts."""

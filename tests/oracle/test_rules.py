@@ -26,10 +26,11 @@ from epctx.spec import predict
 
 GOOD, SECRET = File("model/good.bin"), File("outside/secret.bin")
 WORLD = World((GOOD, SECRET))
+NO_LIMITS, PAYLOAD_WRITTEN = Limits(), Content("payload")
 ALL = profile("hardened", ("contain.hard-link=accept", "contain.model-link-cache=refuse"))
 
 
-def case(call: Call, *entries: Any, limits: Limits = Limits()) -> Case:
+def case(call: Call, *entries: Any, limits: Limits = NO_LIMITS) -> Case:
     made = Case("test/one", "A case.", "hostile", (), World((*WORLD.entries, *entries)), (call,), limits=limits)
     return replace(made, expect=predict(made))
 
@@ -79,7 +80,9 @@ def test_a_refused_escape_breaks_nothing() -> None:
             {"safe.no-outside-read"},
             id="opened, then refused",
         ),
-        pytest.param(refused(text="read: epctx", leaks=("outside/secret.bin",)), {"safe.no-outside-read"}, id="bytes in the text"),
+        pytest.param(
+            refused(text="read: epctx", leaks=("outside/secret.bin",)), {"safe.no-outside-read"}, id="bytes in the text"
+        ),
         pytest.param(refused(code=1), {"status.code"}, id="another code"),
         pytest.param(refused(text=""), {"safe.error-has-text"}, id="no text"),
         pytest.param(refused(output=Output(5, digest(b"stale"))), {"out.empty-on-error"}, id="stale output"),
@@ -96,7 +99,7 @@ def test_an_escaping_read(seen: Seen, rules: set[str]) -> None:
     assert broken(ESCAPE, seen) == rules
 
 
-def made(path: str, place: Any, content: Content = Content("payload")) -> Change:
+def made(path: str, place: Any, content: Content = PAYLOAD_WRITTEN) -> Change:
     return Change(path, place, State(), State("file", 7, 0o644, content.size, content_digest(content)))
 
 

@@ -11,7 +11,11 @@ from epctx.report.jsonl import JsonLines, read
 from epctx.report.record import Header, Line, footer
 
 HEAD = Header("reference", "spec", 1, "a box", "1.32.0", "0.1.0", "2026-01-01T00:00:00+00:00")
-LINE = Line(0, Verdict("a/b", "pass", ("refused",)), Observation("a/b", "reference", calls=(Seen("returned", code=2, message="no \x1b\n"),)))
+LINE = Line(
+    0,
+    Verdict("a/b", "pass", ("refused",)),
+    Observation("a/b", "reference", calls=(Seen("returned", code=2, message="no \x1b\n"),)),
+)
 
 
 def write(path: Path, *records: object) -> Path:

@@ -76,7 +76,7 @@ def bench(launch: Launch, seconds: float) -> Bench:
 
 
 def bare(launch: Launch, seconds: float) -> float:
-    """Reads per second of the target in a plain C++ loop: a small file beside its model, as deep as in a world, and no harness."""
+    """Reads per second of the target in a plain C++ loop: a small file beside its model, as deep as in a world, no harness."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as top:
         place = Path(top).resolve()
         directory = place.joinpath(*"x" * (ROOT_DEPTH + 2 - len(place.parts)), "model")

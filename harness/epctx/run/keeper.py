@@ -201,9 +201,8 @@ class Keeper:
         nodes = b"".join(map(wire.node, nodes_in(data))) if case.model.nodes else b""
         given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
         for index, call in enumerate(case.calls):
-            if call.name is None:
-                name = None
-            else:  # a model's name is read back from the model that holds it
+            name = None
+            if call.name is not None:  # a model's name is read back from the model that holds it
                 name = next(names) if call.source == "model" else raw(call.name, root)
             extra = nodes + _interference(case, index, root) if nodes or call.resize or call.race else b""
             yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk)

@@ -17,7 +17,6 @@ from epctx.errors import HarnessError
 from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, digest
 from epctx.target import wire
 
-
 LOOK = 0.05
 """Seconds after which waiting for an answer is interrupted for a look at what the driver does."""
 
@@ -55,7 +54,7 @@ class Driver:
         return True
 
     def reply(self, seconds: float = LOOK) -> bytes | None:
-        """The answer to the last request, b"" if the driver is gone, None if it has not come within ``seconds`` (at most LOOK)."""
+        """The next answer, b"" if the driver is gone, None if none has come within ``seconds`` (at most LOOK)."""
         if seconds < LOOK and not self._received and not select.select([self.link], [], [], seconds)[0]:
             return None
         received = self._received

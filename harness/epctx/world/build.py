@@ -27,8 +27,8 @@ from epctx.case import (
 )
 from epctx.world.clear import empty, remove
 from epctx.world.entries import CannotBuild, Declared, ModelFile, content
-from epctx.world.plot import Plot
 from epctx.world.paths import path_of, split, text_of
+from epctx.world.plot import Plot
 from epctx.world.watch import Watch
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

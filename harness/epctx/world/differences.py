@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from epctx.observation import State, digest
 from epctx.world.entries import LARGEST_DIGESTED
-from epctx.world.plot import MARGIN, ROOT, Plot
 from epctx.world.paths import join
+from epctx.world.plot import MARGIN, ROOT, Plot
 
 Signature: TypeAlias = tuple[int, int, int, int, int, int]
 """Mode, inode, device, size, times of modification and status; of a directory only the first three, as entries count alone."""

@@ -12,8 +12,8 @@ from epctx.case import Fifo, File, Link, Name, World, raw
 from epctx.observation import Change, Place, Touched, digest
 from epctx.world.differences import Signature, open_parent, read_digest, state_of
 from epctx.world.entries import ModelFile, content, digest_of, plan_of, size_of
-from epctx.world.plot import Plot
 from epctx.world.paths import join, path_of, place_of, split, text_of
+from epctx.world.plot import Plot
 from epctx.world.standing import Standing
 from epctx.world.watch import Event, Inode
 

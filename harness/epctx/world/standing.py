@@ -11,9 +11,9 @@ from epctx.world.build import Builder
 from epctx.world.differences import Signature, scan, signature
 from epctx.world.entries import CannotBuild, Declared, ModelFile, Plan, mark_of
 from epctx.world.feed import Feeder
-from epctx.world.plot import Plot
 from epctx.world.inventory import Inventory
 from epctx.world.paths import path_of, place_of, split, text_of
+from epctx.world.plot import Plot
 from epctx.world.watch import Watch
 
 
