@@ -218,6 +218,16 @@ def allocator_fails(allocator: Allocator, path: str, size: int) -> Draft:
     return scene(File("model/f.bin", content), calls=read("f.bin", allocator=allocator, callback=callback))
 
 
+@family.hostile(
+    "cb.accessor-missing", op=OPS, file={"there": "good.bin", "absent": "none.bin", "outside": "../outside/secret.bin"}
+)
+def accessor_missing(op: Op, file: str) -> Draft:
+    """A config whose callbacks the runtime cannot give is an error of the {op}, and the file ({file}) is none of its business."""
+    if op == "read":
+        return scene(calls=read(file, callback=ANSWER, accessors=False))
+    return scene(calls=write(file, callback=TAKE, accessors=False))
+
+
 @family.hostile("own.alloc-fails", "out.empty-on-error", path=("callback", "file"))
 def allocator_fails_with_output_held(path: str) -> Draft:
     """When the allocator gives nothing, the output does not keep what it held before ({path})."""

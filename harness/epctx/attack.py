@@ -120,12 +120,22 @@ def read(
     allocator: Allocator = "default",
     held: bool = False,
     moves: bool = False,
+    accessors: bool = True,
     resize: Resize | None = None,
     race: Race | None = None,
 ) -> Call:
     """A read of ``name``; the options are those of ``Call``."""
     return Call(
-        "read", name, source, read_callback=callback, allocator=allocator, held=held, moves=moves, resize=resize, race=race
+        "read",
+        name,
+        source,
+        read_callback=callback,
+        allocator=allocator,
+        held=held,
+        moves=moves,
+        accessors=accessors,
+        resize=resize,
+        race=race,
     )
 
 
@@ -136,10 +146,13 @@ def write(
     payload: Content | None = PAYLOAD,
     fallback: Name | msgspec.UnsetType | None = msgspec.UNSET,
     callback: Callback | None = None,
+    accessors: bool = True,
     race: Race | None = None,
 ) -> Call:
     """A write of ``payload`` to ``name``; the options are those of ``Call``."""
-    return Call("write", name, source, payload=payload, fallback=fallback, write_callback=callback, race=race)
+    return Call(
+        "write", name, source, payload=payload, fallback=fallback, write_callback=callback, accessors=accessors, race=race
+    )
 
 
 def access(op: Op, name: Name | None, *, source: Source = "model", race: Race | None = None) -> Call:

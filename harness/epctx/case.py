@@ -274,6 +274,8 @@ class Call(Struct, frozen=True):
     """read: the output holds data of an earlier read before the call."""
     moves: bool = False
     """read: afterwards the output is moved, move-assigned, moved onto itself and replaced, before it is destroyed."""
+    accessors: bool = True
+    """Whether the runtime offers the functions that give the callbacks of a config; without them a config is of no use."""
     resize: Resize | None = None
     race: Race | None = None
 

@@ -319,3 +319,21 @@ def test_an_empty_world_and_one_without_a_model(stage: Stage) -> None:
     assert os.listdir(stage.root) == []
     stage.live.change_to(World(SCENE), MODEL, "model")
     assert stage.live.changes() == ()
+
+
+def test_a_write_in_place_changes_a_file_under_all_its_names(stage: Stage) -> None:
+    stage.show(File("model/a"), HardLink("model/b", "model/a"), HardLink("model/sub/c", "model/a"))
+    (stage.root / "model/b").write_bytes(b"new")
+    stage.live.events()
+    changes = stage.live.changes()
+    assert [c.path for c in changes] == ["model/a", "model/b", "model/sub/c"]
+    assert {c.before.size for c in changes} == {96}
+    assert {c.after.digest for c in changes} == {digest(b"new")}
+
+
+def test_a_replaced_name_leaves_the_others_of_its_inode_as_they_were(stage: Stage) -> None:
+    stage.show(File("model/a"), HardLink("model/b", "model/a"), HardLink("model/c", "model/a"))
+    (stage.root / "model/t").write_bytes(b"new")
+    (stage.root / "model/t").rename(stage.root / "model/a")
+    stage.live.events()
+    assert [c.path for c in stage.live.changes()] == ["model/a"]

@@ -29,6 +29,7 @@ enum RequestFlag : uint32_t {
   kMoves = 1u << 2,             // exercise moves of the output afterwards
   kSeparateFallback = 1u << 3,  // write: call the overload with a fallback name (kFallback; absent: NULL)
   kPayloadInBulk = 1u << 4,     // write: the payload is the first `payload_size` bytes of fd 4
+  kNoAccessors = 1u << 6,       // the runtime does not offer the functions that give the callbacks of a config
   kNullPayload = 1u << 5,       // write: the buffer is NULL
 };
 

@@ -19,6 +19,20 @@ def no_file_access(look: Look) -> Ruling:
     return look.decided()
 
 
+@rule("cb.accessor-missing", "spec", "critical", "Retrieve callbacks")
+def accessor_missing(look: Look) -> Ruling:
+    """A config whose accessor is not available gives an error, and never a file.
+
+    The application has registered callbacks so that no plaintext is on the disk; a runtime that cannot give them changes nothing
+    about that.
+    """
+    for touched in look.seen.touched:
+        return Broken(
+            "an error, and no file is touched", f"{look.happened}; {touched.what} of {touched.names[0]}", touched.names[0]
+        )
+    return look.decided()
+
+
 @rule("cb.embed-bypasses", "spec", "critical", "EPContext storage")
 def embed_bypasses(look: Look) -> Ruling:
     """With embed_mode = 1 neither a callback nor a file is used: the bytes are in the model.

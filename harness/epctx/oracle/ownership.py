@@ -14,7 +14,8 @@ def _delivered(look: Look) -> Content | None:
     """What a scripted read callback handed over, if the call succeeded with it and it is not empty."""
     script = look.call.read_callback
     content = script.content if script and script.code == 0 else None
-    return content if content and content.size and look.accepted and look.call.op == "read" else None
+    taken = look.accepted and look.call.op == "read" and look.expect.outcome == "accept"
+    return content if content and content.size and taken else None
 
 
 @rule("own.adopts", "spec", "high", OWNER, applies=lambda look: _delivered(look) is not None)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from epctx.case import OK, Call, Case, Expect, File, Name, Struct, content_of, raw, shown
+from epctx.case import OK, Case, Expect, File, Name, Struct, content_of, raw, shown
 from epctx.observation import Seen, content_digest
 from epctx.oracle.profile import Profile, Tier
 
@@ -36,10 +36,12 @@ HELD: Ruling = None
 class Look:
     """One call of a case beside what was expected and what was seen of it: what every rule is given."""
 
-    __slots__ = ("__dict__", "call", "case", "expect", "profile", "root", "seen")
+    __slots__ = ("__dict__", "call", "case", "earlier", "expect", "profile", "root", "seen")
 
-    def __init__(self, case: Case, call: Call, expect: Expect, seen: Seen, profile: Profile, root: bytes) -> None:
-        self.case, self.call, self.expect, self.seen, self.profile, self.root = case, call, expect, seen, profile, root
+    def __init__(self, case: Case, index: int, expects: Sequence[Expect], seen: Seen, profile: Profile, root: bytes) -> None:
+        self.case, self.call = case, case.calls[index]
+        self.expect, self.earlier = expects[index], expects[:index]
+        self.seen, self.profile, self.root = seen, profile, root
 
     @cached_property
     def returned(self) -> bool:
@@ -138,16 +140,11 @@ class Look:
 
     @property
     def _same_before(self) -> bool:
-        """An empty file that an empty payload replaces in place looks as if nothing had happened."""
-        content = self.expect.content
-        return (
-            content is not None
-            and content.size == 0
-            and any(
-                isinstance(e, File) and path_text(e.path) == self.allowed and content_of(e).size == 0
-                for e in self.case.world.entries
-            )
-        )
+        """Bytes that are replaced in place by the same ones look as if nothing had happened."""
+        before = [e.content for e in reversed(self.earlier) if e.file == self.expect.file and e.outcome == "accept"]
+        before += [content_of(e) for e in self.case.world.entries if isinstance(e, File) and path_text(e.path) == self.allowed]
+        wanted = self.expect.content
+        return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in before[:1])
 
     @cached_property
     def expectation(self) -> str:

@@ -51,6 +51,8 @@ class Keeper:
         self.session: Session | None = None
         self.afresh = False
         """Whether each world is built from nothing rather than changed."""
+        self._spoilt = False
+        """Whether a driver died in the midst of something that it would have put right, such as a race."""
         self._worlds = [LiveWorld(self.ground.plot()) for _ in range(2 * GROUP)]
 
     def conditions(self, launch: Launch) -> Conditions:
@@ -176,23 +178,24 @@ class Keeper:
     def _run(self, launch: Launch, case: Case) -> tuple[Seen, ...]:
         """Build the world and make the calls, up to the first that does not come back."""
         session, seen = self._started(launch, case.limits), []
-        for call, message in zip(case.calls, self._set_up(self.world, case, session), strict=True):
+        afresh, self._spoilt = self._spoilt, False
+        for call, message in zip(case.calls, self._set_up(self.world, case, session, afresh), strict=True):
             resident = session.reset_peak_memory() if _large(case, call) else 0
             answer = session.exchange(message, case.limits.seconds, self.world)
             peak = session.peak_memory() - resident if resident and answer.how == "reply" else 0
             seen.append(self._gather(self.world, call, answer, session, peak))
             if answer.how in ("hang", "crash"):
                 self._end()
+                self._spoilt = True
                 break
         return tuple(seen)
 
-    def _set_up(self, world: LiveWorld, case: Case, session: Session) -> Iterator[bytes]:
+    def _set_up(self, world: LiveWorld, case: Case, session: Session, afresh: bool = False) -> Iterator[bytes]:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
         root = world.plot.root
         data = model_bytes(case, root)
-        world.change_to(
-            case.world, ModelFile(case.model.path, data) if case.model.given else None, model_directory(case), afresh=self.afresh
-        )
+        model = ModelFile(case.model.path, data) if case.model.given else None
+        world.change_to(case.world, model, model_directory(case), afresh=afresh or self.afresh)
         return self._requests(world, case, data, session.bulk)
 
     def _requests(self, world: LiveWorld, case: Case, data: bytes, bulk: int) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from epctx.case import INVALID_ARGUMENT, OK, Call, Callback, Case, Expect, Name, Platform, raw, shown
+from epctx.case import INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Case, Expect, Name, Platform, raw, shown
 from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
 from epctx.spec.nodes import Named, names_of
@@ -48,6 +48,9 @@ def _predict(scene: Scene, case: Case, call: Call) -> Expect:
         return _load(scene, case, call)
     if not (name := _bytes(call.name)):
         return refuse("name.empty", f"the name is {'NULL' if name is None else 'empty'}", INVALID_ARGUMENT)
+    if not call.accessors and (call.read_callback or call.write_callback):
+        why = "the application's callbacks are in the config, and the runtime cannot give them"
+        return refuse("cb.accessor-missing", why, NOT_IMPLEMENTED)
     if call.op == "read":
         if call.read_callback is not None:
             return _read_callback(scene, call, call.read_callback, name)

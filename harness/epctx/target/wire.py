@@ -28,6 +28,7 @@ HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2
 
 OPS = {"read": 1, "write": 2, "load": 3}
 GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD = (1 << n for n in range(6))
+NO_ACCESSORS = 1 << 6
 ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 
 (

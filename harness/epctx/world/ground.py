@@ -33,8 +33,8 @@ class Ground:
     """The place of this process's worlds. One process has at most one, and gives itself to it: its umask becomes 0, it moves
     to a mount namespace, and as an ordinary user to a user namespace (which needs a process with a single thread).
 
-    ``top`` is the absolute path of the whole ground, ``scratch`` that of the temporary directory. ``why_no_mounts`` is empty where
-    mounts can be made, else the reason.
+    ``top`` is the absolute path of the whole ground, ``scratch`` that of the temporary directory. ``why_no_mounts`` is empty
+    where mounts can be made, else the reason.
     """
 
     def __init__(self, *, size: int = 1 << 30, namespace: bool = True, account: Account | None = None) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+from collections.abc import Callable
 from typing import Literal
 
 from epctx import syscalls
 from epctx.case import Fifo, File, Link, Name, World, raw
-from epctx.observation import Change, Place, Touched, digest
+from epctx.observation import Change, Place, State, Touched, digest
 from epctx.world.differences import Signature, open_parent, read_digest, state_of
 from epctx.world.entries import ModelFile, content, digest_of, plan_of, size_of
 from epctx.world.paths import join, path_of, place_of, split, text_of
@@ -123,26 +124,31 @@ class LiveWorld:
         inventory, dirty = standing.inventory, standing.dirty
         before = inventory.signatures
         now = standing.scan(before)
+        differing = [
+            path
+            for path in {**before, **now}
+            if before.get(path) != now.get(path) or standing.lost or now[path][1:3] in self._written
+        ]
+        # first what all of them were, then what they are: names of one inode, and names that changed places, share what is known
+        olds = {path: self._state(before.get(path), path, self._digest_before) for path in differing}
         found: list[Change] = []
-        for path, is_now in now.items():
-            was = before.get(path)
-            if was == is_now and is_now[1:3] not in self._written and not standing.lost:
-                continue
-            old = state_of(was, self._digest_before(path, was) if was else "")
-            held = self._digest_now(path, is_now)
-            new = state_of(is_now, held)
-            inventory.learn(path, is_now)
-            if new != old:
-                found.append(Change(text_of(path), self._place([path]), old, new))
+        for path in differing:
+            is_now = now.get(path)
+            new = self._state(is_now, path, self._digest_now)
+            if is_now is None:
+                inventory.forget(path)
+            else:
+                inventory.learn(path, is_now)
+            if new != olds[path]:
+                found.append(Change(text_of(path), self._place([path]), olds[path], new))
                 dirty.add(path)
-                inventory.digests[path] = held
-        for path in before.keys() - now.keys():
-            old = state_of(before[path], self._digest_before(path, before[path]))
-            found.append(Change(text_of(path), self._place([path]), old, state_of(None)))
-            dirty.add(path)
-            inventory.forget(path)
+                if is_now is not None:
+                    inventory.digests[path] = new.digest
         self._settle()
         return tuple(sorted(found, key=lambda change: change.path))
+
+    def _state(self, found: Signature | None, path: bytes, held: Callable[[bytes, Signature], str]) -> State:
+        return state_of(found, held(path, found)) if found is not None else state_of(None)
 
     def _digest_before(self, path: bytes, was: Signature) -> str:
         standing = self._standing

@@ -194,6 +194,7 @@ class Work {
   void Do() {
     message_.Start(2, sizeof(Reply));
     if (ask_.cwd) EnterDirectory(*ask_.cwd);
+    OfferAccessors(!ask_.Has(kNoAccessors));
     const AllocatorKind kind{ask_.head.allocator};
     ledger().Begin(ask_.Has(kHeld) ? AllocatorKind::kDefault : kind);
     const bool reads = ask_.head.op == static_cast<uint32_t>(Op::kRead);

@@ -31,6 +31,7 @@ static_assert(sizeof(OrtApi) <= sizeof(ApiTable) && sizeof(OrtEpApi) <= sizeof(E
 
 ApiTable g_api;
 EpApiTable g_ep_api;
+bool g_accessors = true;
 
 [[noreturn]] void Unused(const char* table, size_t slot) {
   std::fprintf(stderr, "epctx: the target called slot %zu of %s, which the driver does not offer\n", slot, table);
@@ -208,6 +209,7 @@ OrtExperimentalFnPtr AsExperimental(Function* function) {
 
 OrtExperimentalFnPtr GetExperimentalFunction(const char* name) noexcept {
   const std::string_view wanted = name != nullptr ? name : "";
+  if (!g_accessors && wanted.find("EpContextConfig_Get") != std::string_view::npos) return nullptr;
   if (wanted == kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataReadFunc_SinceV28_FnName) {
     return AsExperimental(&GetReadFunc);
   }
@@ -325,8 +327,6 @@ void Patch() {
   api.ReadOpAttr = ReadOpAttr;
   g_ep_api.api.SessionOptionsGetEpContextConfig = GetEpContextConfig;
   g_ep_api.api.ReleaseEpContextConfig = ReleaseEpContextConfig;
-  g_ep_api.api.EpContextConfigGetEpContextDataReadFunc = GetReadFunc;
-  g_ep_api.api.EpContextConfigGetEpContextDataWriteFunc = GetWriteFunc;
 }
 
 // Whether the real table is where this program takes it to be.
@@ -345,6 +345,12 @@ std::string SelfTest(const OrtApi& real) {
 }
 
 }  // namespace
+
+void OfferAccessors(bool offered) noexcept {
+  g_accessors = offered;
+  g_ep_api.api.EpContextConfigGetEpContextDataReadFunc = offered ? GetReadFunc : nullptr;
+  g_ep_api.api.EpContextConfigGetEpContextDataWriteFunc = offered ? GetWriteFunc : nullptr;
+}
 
 std::string StartRuntime(const char* ort, std::string& version) {
   FillApi(std::make_index_sequence<kApiSlots>());

@@ -56,6 +56,9 @@ struct OrtEpContextConfig {
 
 namespace epctx {
 
+// From now on the runtime offers the functions that give the callbacks of a config, by name and in its table, or does not.
+void OfferAccessors(bool offered) noexcept;
+
 // Makes the tables; once. With the path of a libonnxruntime they are copies of its own, after a self-test. `version` becomes
 // its version, or "stand-in". Returns what is wrong, or an empty text.
 std::string StartRuntime(const char* ort, std::string& version);

@@ -26,6 +26,7 @@ struct State {
   bool stale_output = false;            // after any error
   bool stale_after_empty_name = false;  // after this one only
   bool accessor_missing_is_file = false;
+  bool accessor_taken_for_granted = false;
   bool short_read_unnoticed = false;
   bool copies_callback = false;
   bool copies_file = false;
@@ -148,6 +149,16 @@ OrtStatus* ToStatus(const OrtApi& api, const char* name, const Error& error) {
   return error ? api.CreateStatus(error.code, ("EPContext data file " + std::string(name) + ' ' + error.text).c_str()) : nullptr;
 }
 
+template <typename Callback, typename Getter>
+OrtStatus* CallbackAs(const State& state, const Call& call, const char* name, Getter OrtEpApi::* stable, Callback& callback,
+                      void*& callback_state) {
+  if (state.accessor_taken_for_granted && call.config != nullptr) {
+    const auto getter = reinterpret_cast<Getter>(call.api.GetExperimentalFunction(name));
+    return getter(call.config, &callback, &callback_state);
+  }
+  return GetCallback(call.api, call.config, name, stable, callback, callback_state);
+}
+
 OrtStatus* ReadAs(const State& state, Call call, EpctxOutput& output) {
   const auto reset = [&] {
     output.data.Reset();
@@ -159,9 +170,8 @@ OrtStatus* ReadAs(const State& state, Call call, EpctxOutput& output) {
 
   OrtReadNamedBufferFunc callback = nullptr;
   void* callback_state = nullptr;
-  OrtStatus* status =
-      GetCallback(call.api, call.config, kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataReadFunc_SinceV28_FnName,
-                  &OrtEpApi::EpContextConfigGetEpContextDataReadFunc, callback, callback_state);
+  OrtStatus* status = CallbackAs(state, call, kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataReadFunc_SinceV28_FnName,
+                                 &OrtEpApi::EpContextConfigGetEpContextDataReadFunc, callback, callback_state);
   if (status != nullptr && !state.accessor_missing_is_file) return status;
   if (status != nullptr) call.api.ReleaseStatus(status);
   if (call.allocator == nullptr || state.default_allocator) {
@@ -194,9 +204,8 @@ OrtStatus* WriteAs(const State& state, const Call& call) {
   if (call.buffer == nullptr && call.size != 0) return call.api.CreateStatus(ORT_INVALID_ARGUMENT, "the buffer is NULL");
   OrtWriteNamedBufferFunc callback = nullptr;
   void* callback_state = nullptr;
-  OrtStatus* status =
-      GetCallback(call.api, call.config, kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataWriteFunc_SinceV28_FnName,
-                  &OrtEpApi::EpContextConfigGetEpContextDataWriteFunc, callback, callback_state);
+  OrtStatus* status = CallbackAs(state, call, kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataWriteFunc_SinceV28_FnName,
+                                 &OrtEpApi::EpContextConfigGetEpContextDataWriteFunc, callback, callback_state);
   if (status != nullptr && !state.accessor_missing_is_file) return status;
   if (status != nullptr) call.api.ReleaseStatus(status);
   if (callback != nullptr) return callback(callback_state, call.name, call.buffer, call.size);
@@ -247,10 +256,10 @@ constexpr State S2() {
   return state;
 }
 
-// As S2 for what can be driven here: the first state had no accessors that could be missing.
 constexpr State S1() {
   State state = S2();
   state.accessor_missing_is_file = false;
+  state.accessor_taken_for_granted = true;
   return state;
 }
 
