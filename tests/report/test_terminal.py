@@ -1,0 +1,169 @@
+"""What people read: grouped, in order, copyable, and plain about the conclusion."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from epctx.case import Call, Case, File, Link, Piece, World
+from epctx.observation import Observation, Output, Seen, Touched
+from epctx.oracle import RULES, SEVERITIES, Finding, Verdict
+from epctx.report import console as where
+from epctx.report import terminal
+from epctx.report.detail import case_detail, observation_detail
+from epctx.report.record import Footer, Header
+from epctx.spec import predict
+
+HEAD = Header("weak:S7", "spec", 5, "a box", "1.30.0", "0.1.0", "2026-01-01T00:00:00+00:00")
+
+
+def case(slug: str, *names: str) -> Case:
+    calls = tuple(Call("read", name) for name in names or ("../x",))
+    return Case(f"names/{slug}", "A case.", "hostile", ("contain.parent",), World((File("model/good.bin"),)), calls)
+
+
+def finding(rule: str, call: int = 0, *, fails: bool = True, **more: Any) -> Finding:
+    found = RULES[rule]
+    return Finding(rule, found.tier, found.severity, call, "refused", "it was accepted", fails=fails, **more)
+
+
+def failing(slug: str, *found: Finding, calls: int = 1) -> tuple[Case, Verdict]:
+    made = case(slug, *["../x"] * calls)
+    return made, Verdict(made.id, "fail" if any(f.fails for f in found) else "note", findings=found)
+
+
+def printed(*results: tuple[Case, Verdict], head: Header = HEAD, width: int = 100, everything: bool = False) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    terminal.findings(console, results, head, everything=everything)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]
+
+
+def test_a_finding_in_full() -> None:
+    assert printed(failing("a", finding("contain.parent", file="outside/secret.bin"))) == (
+        "\n"
+        "critical  contain.parent  1 case\n"
+        "  A name whose resolved path leaves the model directory is refused.\n"
+        "  names/a\n"
+        "    call     read ../x\n"
+        "    expected refused\n"
+        "    happened it was accepted\n"
+        "    file     outside/secret.bin\n"
+        "    again    epctx replay names/a weak:S7\n"
+    )
+
+
+def test_the_most_severe_rule_comes_first() -> None:
+    text = printed(
+        failing("a", finding("own.moves")), failing("b", finding("contain.parent")), failing("c", finding("safe.no-hang"))
+    )
+    heads = [line.split("  ")[1] for line in text.splitlines() if line.endswith("  1 case")]
+    assert heads == sorted(heads, key=lambda r: (SEVERITIES.index(RULES[r].severity), r))
+    assert heads[0] == "contain.parent"
+
+
+def test_a_case_is_shown_once_for_a_rule_with_all_its_calls() -> None:
+    text = printed(failing("a", *(finding("contain.parent", call) for call in (1, 2, 4)), calls=5))
+    assert "contain.parent  1 case\n" in text
+    assert text.count("names/a\n") == 1
+    assert "call     read ../x (call 2 of 5; calls 3, 5 too)\n" in text
+
+
+def test_few_cases_are_shown_and_the_others_named() -> None:
+    results = [failing(f"c{n}", finding("contain.parent")) for n in range(12)]
+    text = printed(*results, width=200)
+    assert text.count("happened") == terminal.SHOWN
+    assert "  and 9 more: names/c3, names/c4, names/c5, names/c6, names/c7, names/c8, … (--all shows each)\n" in text
+    assert printed(*results, everything=True).count("happened") == 12
+
+
+def test_notes_skips_and_errors_are_counted_by_reason() -> None:
+    skipped, lost = case("s"), case("e")
+    text = printed(
+        failing("a", finding("contain.race", fails=False)),
+        failing("b", finding("contain.race", fails=False)),
+        (skipped, Verdict(skipped.id, "skip", reason="no room")),
+        (lost, Verdict(lost.id, "error", reason="worker died")),
+        head=replace(HEAD, skipped={"x/y": "ticket 12", "x/z": "ticket 12"}),
+    )
+    assert "\n  contain.race  2 cases; for example names/a: it was accepted\n" in text
+    assert "\nskipped 2: ticket 12\nskipped 1: no room\n\nerror 1: names/e: worker died\n" in text
+
+
+@pytest.mark.parametrize("width", [20, 60, 200])
+def test_a_command_is_never_broken_into_lines(width: int) -> None:
+    made = case("long")
+    long = replace(made, id="names/a-long-name[read,with spaces,'quoted']")
+    head = replace(HEAD, target="header:my helper.h?include=a b", profile="hardened", files=("my cases.jsonl",), unboxed=True)
+    text = printed((long, Verdict(long.id, "fail", ("accepted",), (finding("contain.parent"),))), head=head, width=width)
+    (line,) = (line for line in text.splitlines() if line.startswith("    again "))
+    assert shlex.split(line) == [
+        *("again", "epctx", "replay", long.id, "header:my helper.h?include=a b"),
+        *("--cases", "my cases.jsonl", "--profile", "hardened", "--unboxed"),
+    ]
+
+
+def test_a_command_carries_the_policies() -> None:
+    head = replace(HEAD, policies={"contain.hard-link": "refuse"})
+    assert terminal.replay_command("a/b", head) == "epctx replay a/b weak:S7 --policy contain.hard-link=refuse"
+
+
+@pytest.mark.parametrize(
+    ("counts", "held", "interrupted", "last"),
+    [
+        ({"pass": 5}, True, False, "weak:S7 holds: every rule of profile spec held in 5 cases"),
+        ({"pass": 3, "note": 1, "skip": 1}, True, False, "weak:S7 holds: every rule of profile spec held in 4 cases"),
+        ({"pass": 4, "fail": 1}, False, False, "weak:S7 does not hold: 1 of 5 cases breaks rules of profile spec"),
+        ({"fail": 1, "hang": 1, "crash": 1, "pass": 2}, False, False, "does not hold: 3 of 5 cases break rules of profile spec"),
+        (
+            {"fail": 1, "pass": 1},
+            False,
+            False,
+            "1 of 2 cases breaks rules of profile spec so far: the run stopped after 2 of 5 cases",
+        ),
+        ({"fail": 1, "pass": 1}, False, True, "spec so far: the run was interrupted after 2 of 5 cases"),
+        ({"pass": 2}, False, True, "no verdict on weak:S7: nothing failed so far: the run was interrupted after 2 of 5 cases"),
+        ({}, False, True, "no verdict on weak:S7: nothing failed so far: the run was interrupted after 0 of 5 cases"),
+        ({"pass": 4, "error": 1}, False, False, "no verdict on weak:S7: the harness failed at 1 case"),
+        ({"skip": 5}, False, False, "no verdict on weak:S7: nothing ran"),
+    ],
+)
+def test_the_last_line_is_plain(counts: dict[Any, int], held: bool, interrupted: bool, last: str) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    terminal.summary(console, HEAD, Footer(counts, held, 1.25, interrupted))
+    assert console.file.getvalue().splitlines()[-1].endswith(last)  # type: ignore[attr-defined]
+
+
+def test_what_a_target_says_cannot_steer_the_terminal() -> None:
+    evil = "\x1b[2J\x1b]0;owned\x07[bold]markup[/bold]\r\n"
+    world = World((File((Piece("model/"), Piece(hex="1b5b324a"))), Link("model/l", "\x1b[31m")))
+    made = Case("names/evil", "A case.", "hostile", (), world, (Call("read", "\x1b[2J"),))
+    seen = Seen("returned", code=2, message=evil, output=Output(0, ""), touched=(Touched("open", ("model/a",), "inside"),))
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    console.print(case_detail(made, predict(made)))
+    console.print(observation_detail(Observation(made.id, "weak:S7", calls=(seen,))))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[bold]markup[/bold]" in text
+
+
+def test_in_a_pipe_a_line_is_as_long_as_its_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    where.Output().print("word " * 500)
+    assert capsys.readouterr().out == "word " * 499 + "word\n"
+
+
+def test_a_width_that_is_asked_for_counts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    where.Output().print("word " * 50)
+    assert all(len(line) <= 60 for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 cases"), (1, "1 case"), (2262, "2,262 cases")])
+def test_numbers_have_the_right_noun(count: int, words: str) -> None:
+    assert where.plural(count, "case") == words
