@@ -104,6 +104,25 @@ OrtStatus* LoadUnaware(const Behaviour& self, const Call& call, EpctxNameSink si
   return Load(self, call, sink, sink_state);
 }
 
+// Takes it for granted that every node is as it should be.
+OrtStatus* LoadAsserting(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
+  std::vector<EpContextNode> nodes;
+  if (OrtStatus* malformed = GetEpContextNodes(call.api, call.graph, nodes)) {
+    call.api.ReleaseStatus(malformed);
+    std::abort();
+  }
+  return Load(self, call, sink, sink_state);
+}
+
+// Takes it for granted that a name has no NUL in it.
+OrtStatus* LoadWithoutNul(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
+  for (const OrtNode* node : Nodes(call.api, call.graph)) {
+    const OrtOpAttr* cache = Attribute(call.api, node, "ep_cache_context");
+    if (cache != nullptr && Text(call.api, cache).find('\0') != std::string::npos) std::abort();
+  }
+  return Load(self, call, sink, sink_state);
+}
+
 // Has a fixed buffer for the name, and a check that it is large enough.
 OrtStatus* LoadShort(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
   for (const OrtNode* node : Nodes(call.api, call.graph)) {
@@ -120,6 +139,8 @@ void AddNodes(Table& table) {
   table["embedded-data-as-name"] = [](Behaviour& b) { b.load = LoadEmbedded; };
   table["loads-malformed-node"] = [](Behaviour& b) { b.load = LoadUnchecked; };
   table["aborts-on-missing-attribute"] = [](Behaviour& b) { b.load = LoadUnaware; };
+  table["aborts-on-malformed-node"] = [](Behaviour& b) { b.load = LoadAsserting; };
+  table["aborts-on-nul"] = [](Behaviour& b) { b.load = LoadWithoutNul; };
   table["aborts-on-long-attribute"] = [](Behaviour& b) { b.load = LoadShort; };
 }
 
