@@ -154,6 +154,34 @@ def test_an_interrupt_while_workers_start_is_quiet(wait: float) -> None:
     assert errors in ("", "epctx: interrupted\n")  # the latter before the first case
 
 
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+def test_what_is_killed_leaves_no_process_behind(by: signal.Signals) -> None:
+    words = [sys.executable, "-u", "-m", "epctx", "check", "-j", "2"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout
+        while not process.stdout.readline().startswith(b"ONNX"):
+            assert process.poll() is None
+        time.sleep(0.5)
+        process.send_signal(by)
+        process.wait(10)
+    deadline = time.monotonic() + 10
+    while in_session(process.pid):
+        assert time.monotonic() < deadline, in_session(process.pid)
+        time.sleep(0.05)
+
+
+def in_session(session: int) -> list[int]:
+    """The processes that still live in a session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                state, _, _, session_of = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+                if int(session_of) == session and state not in "ZX":
+                    found.append(int(entry.name))
+    return found
+
+
 @pytest.mark.slow
 def test_an_interrupt_before_anything_ran_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EPCTX_CACHE", str(tmp_path / "cache"))  # so that it takes a while to compile

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 
 import msgspec
 
+from epctx import syscalls
 from epctx.box import Strength
 from epctx.case import Case
 from epctx.run.keeper import Conditions, Keeper
@@ -23,7 +25,16 @@ def start(box: Strength | None) -> None:
     global _box
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
+    _end_with_parent()
     _box = box
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this worker when the parent was killed: it would wait for work for ever."""
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGTERM)
+    parent = multiprocessing.parent_process()
+    if parent and not parent.is_alive():
+        _end()
 
 
 def _end(*_: object) -> None:
@@ -39,6 +50,7 @@ def keeper() -> Keeper:
     """The keeper of this process. HarnessError if there is no place for a world, or no box."""
     if not _keeper:
         _keeper.append(Keeper(_box))
+        _end_with_parent()  # a new user namespace took that back
     return _keeper[0]
 
 
