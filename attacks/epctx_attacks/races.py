@@ -7,7 +7,7 @@ from epctx.case import Content, Entry, Fifo, File, HardLink, Limits, Link, Race,
 
 family = Family("races", "Exchanges of directories, files and links, and files that change, while a call is under way.")
 
-PATIENT = Limits(seconds=30)
+PATIENT = Limits(seconds=8)
 
 PAIRS: dict[str, tuple[str, tuple[Entry, ...]]] = {
     "file-and-link": ("a", (File("model/a"), Link("model/b", "../outside/secret.bin"))),

@@ -310,9 +310,10 @@ class Work {
     RaceCounts counts = {};
     std::string evidence;
     {
-      const Exchanger exchanger(ask_.race->a, ask_.race->b);
+      Exchanger exchanger(ask_.race->a, ask_.race->b);
       for (; counts.rounds < ask_.race->rounds; ++counts.rounds) {
         if (ask_.head.op == static_cast<uint32_t>(Op::kRead)) output_.reset(target_.output_new());
+        exchanger.AwaitExchange();
         const Outcome outcome = CallOnce();
         if (outcome.threw) {
           reply_.flags |= kThrew;

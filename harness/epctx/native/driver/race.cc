@@ -23,9 +23,19 @@ bool Exchanger::Exchange() const {
   return ::syscall(SYS_renameat2, AT_FDCWD, a_.c_str(), AT_FDCWD, b_.c_str(), RENAME_EXCHANGE) == 0;
 }
 
+void Exchanger::AwaitExchange() {
+  constexpr int kTurns = 1000;
+  for (int turn = 0; turn < kTurns && exchanges_ == awaited_; ++turn) std::this_thread::yield();
+  awaited_ = exchanges_;
+}
+
 void Exchanger::Run() {
   bool exchanged = false;
-  while (!stop_.load(std::memory_order_relaxed)) exchanged ^= Exchange();
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (!Exchange()) continue;
+    exchanged = !exchanged;
+    ++exchanges_;
+  }
   if (exchanged) Exchange();
 }
 
