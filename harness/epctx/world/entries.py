@@ -51,11 +51,6 @@ def content(file: File) -> Content:
     return content_of(file)
 
 
-def size_of(entry: File | ModelFile) -> int:
-    """The size that a declared file has."""
-    return len(entry.data) if isinstance(entry, ModelFile) else content(entry).size
-
-
 def digest_of(entry: File | ModelFile) -> str:
     """The digest that a declared file has; empty for one that is too large."""
     if isinstance(entry, ModelFile):

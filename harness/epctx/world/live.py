@@ -12,7 +12,7 @@ from epctx import syscalls
 from epctx.case import Fifo, File, Link, Name, World, raw
 from epctx.observation import Change, Place, State, Touched, digest
 from epctx.world.differences import Signature, open_parent, read_digest, state_of
-from epctx.world.entries import ModelFile, content, digest_of, plan_of, size_of
+from epctx.world.entries import ModelFile, content, digest_of, plan_of
 from epctx.world.paths import join, path_of, place_of, split, text_of
 from epctx.world.plot import Plot
 from epctx.world.standing import Standing
@@ -198,11 +198,11 @@ class LiveWorld:
             return ()
         plan, inventory = self._standing.plan, self._standing.inventory
         holders = [path for path, known in inventory.digests.items() if known == wanted]
-        for path, entry in plan.items():
-            if not isinstance(entry, File | ModelFile) or path in inventory.digests or size_of(entry) != size:
-                continue
-            if digest_of(entry) == wanted:
-                holders.append(path)
+        for path, found in inventory.signatures.items():
+            if found[3] == size and path not in inventory.digests:
+                entry = plan.get(path)
+                if isinstance(entry, File | ModelFile) and digest_of(entry) == wanted:
+                    holders.append(path)
         return tuple(dict.fromkeys(text_of(name) for path in holders for name in inventory.names_at(path)))
 
     def leaks(self, data: bytes | bytearray | mmap.mmap) -> tuple[str, ...]:

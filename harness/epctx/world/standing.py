@@ -94,9 +94,11 @@ class Standing:
         """Whether a change could go wrong: directories, mounts, attributes, or an inode with several names are concerned."""
         if self._broken or self.lost:
             return True
-        directories, linked = self.builder.directories, set(self._hard_links.values())
+        directories = self.builder.directories
         for path in self.dirty:
-            if path in directories or path.startswith(b"..") or path in linked or len(self.inventory.names_at(path)) > 1:
+            if path in directories or path.startswith(b"..") or len(self.inventory.names_at(path)) > 1:
+                return True
+            if path in self._hard_links.values():
                 return True
         if not changed and not removed:
             return self._special and bool(self.dirty)
@@ -106,7 +108,7 @@ class Standing:
             entry = plan[path]
             if path in directories or isinstance(entry, Mount) or (isinstance(entry, File) and entry.attribute):
                 return True
-        gone = {path for path in (*changed, *removed) if path in self.plan}
+        gone = [path for path in (*changed, *removed) if path in self.plan]
         if any(isinstance(self.plan[path], Dir) for path in gone):
             return True
         return any(to in gone and path not in gone for path, to in self._hard_links.items())
