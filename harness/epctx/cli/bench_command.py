@@ -39,7 +39,7 @@ def command(targets: tuple[str, ...], seconds: float) -> None:
     table.add_row("ratio changed / bare", *(f"{r.ratio:.2f}" for r in results), style="bold")
     table.add_row("ratio rebuilt / bare", *(f"{r.rebuilt / r.bare:.2f}" for r in results))
     table.add_row()
-    table.add_row("where a case's time goes, in microseconds", style="bold")
+    table.add_row("a case's time in microseconds", style="bold")
     for stage in results[0].stages:
         table.add_row(stage, *(f"{r.stages[stage]:.1f}" for r in results))
     console.print(table)
