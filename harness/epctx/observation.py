@@ -69,8 +69,6 @@ class Output(Struct, frozen=True):
     digest: str
     null: bool = False
     adopted: bool = False
-    head: str = ""
-    """The first 64 bytes, in hex."""
 
 
 class Memory(Struct, frozen=True):
@@ -156,5 +154,3 @@ class Observation(Struct, frozen=True):
     calls: tuple[Seen, ...] = ()
     skipped: str = ""
     error: str = ""
-    confirmed: bool = True
-    """False for a hang or crash that did not come again when the case ran alone."""

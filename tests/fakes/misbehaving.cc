@@ -1,5 +1,6 @@
 // A target that reads files of the model directory as it should, and misbehaves in one way for the name "trigger.bin".
-// The way is its option: hang, abort, throw, allocate, climb, or steal=PATH (write to that absolute path, too).
+// The way is its option: hang, abort, throw, allocate, climb, scribble (on the driver's socket), remove (the file that was read),
+// temporary (leave a file in $TMPDIR), or steal=PATH (write to that absolute path, too). With third it aborts in its third read.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include "epctx_target.h"
 
@@ -18,6 +21,7 @@ struct EpctxOutput {
 namespace {
 
 std::string mode;
+int reads = 0;
 
 std::string ModelDirectory(const OrtApi* api, const OrtGraph* graph) {
   const ORTCHAR_T* path = nullptr;
@@ -39,6 +43,8 @@ void Misbehave(const std::string& directory) {
     }
   }
   if (mode == "climb") std::ofstream(directory + "/../../../../climbed") << "four levels up";
+  if (mode == "scribble" && ::write(3, "this is no reply of the driver..", 32) != 32) std::abort();
+  if (mode == "temporary") std::ofstream(std::string(std::getenv("TMPDIR")) + "/left") << "plaintext";
   if (mode.rfind("steal=", 0) == 0) std::ofstream(mode.substr(6)) << "outside";
 }
 
@@ -59,9 +65,12 @@ size_t epctx_output_size(const EpctxOutput* output) { return output->bytes.size(
 OrtStatus* epctx_read(const OrtApi* api, const OrtEpContextConfig*, const char* name, const OrtGraph* graph,
                       EpctxOutput* output, OrtAllocator*) {
   const std::string directory = graph == nullptr ? "" : ModelDirectory(api, graph) + "/";
-  if (std::strcmp(name, "trigger.bin") == 0) Misbehave(directory);
+  const bool triggered = std::strcmp(name, "trigger.bin") == 0;
+  if (triggered) Misbehave(directory);
+  if (++reads == 3 && mode == "third") std::abort();
   std::ifstream file(directory + name, std::ios::binary);
   if (!file) return api->CreateStatus(ORT_FAIL, "there is no such file");
   output->bytes.assign(std::istreambuf_iterator<char>(file), {});
+  if (triggered && mode == "remove") std::remove((directory + name).c_str());
   return nullptr;
 }

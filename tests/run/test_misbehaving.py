@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from epctx.case import Call, Case, File, Limits, World
 from epctx.observation import Observation
 from epctx.oracle import Verdict, judge, profile
+from epctx.run.check import check
 from epctx.run.runner import Runner
 from epctx.spec import predict
 from epctx.target import Launch, build, prepare
@@ -61,7 +62,6 @@ def test_misbehaviour_is_pinned_on_its_case(
     verdicts = run(runner, prepare(f"lib:{library}?set={mode}"))
     assert {i: v.result for i, (_, v) in verdicts.items()} == {"test/good": "pass", "test/trigger": result, "test/after": "pass"}
     observation, verdict = verdicts["test/trigger"]
-    assert observation.confirmed
     assert any(f.rule == rule and evidence in f.happened for f in verdict.findings), verdict.findings
 
 
@@ -82,3 +82,33 @@ def test_a_library_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     library.write_text("this is no library")
     with Runner(jobs=1) as runner, pytest.raises(TargetError, match="cannot be loaded"):
         runner.conditions(prepare(f"lib:{library}"))
+
+
+def test_what_only_shows_in_company_is_reported_as_such(library: str) -> None:
+    """The target aborts in its third read, whatever that is: no case alone shows it, and it is not lost either."""
+    listed = [replace(case("good.bin"), id=f"test/{n}", limits=Limits()) for n in range(4)]
+    with Runner(jobs=1) as runner:
+        verdicts = [
+            j.verdict for j in check(runner, prepare(f"lib:{library}?set=third"), listed, profile("spec"), controls=False)
+        ]
+    crashed = [v for v in verdicts if v.result == "crash"]
+    assert [(v.case, v.confirmed) for v in crashed] == [("test/2", False)]
+    assert all(v.result == "pass" for v in verdicts if v not in crashed)
+
+
+def test_what_is_no_answer_is_a_crash_of_the_target(runner: Runner, library: str) -> None:
+    verdicts = run(runner, prepare(f"lib:{library}?set=scribble"))
+    assert verdicts["test/trigger"][1].result == "crash"
+    assert "something else than the driver wrote" in verdicts["test/trigger"][0].calls[0].detail
+
+
+def test_a_read_changes_nothing(runner: Runner, library: str) -> None:
+    verdicts = run(runner, prepare(f"lib:{library}?set=remove"))
+    _, verdict = verdicts["test/trigger"]
+    assert [(f.rule, f.file) for f in verdict.findings if f.fails] == [("contain.accept-inside", "model/trigger.bin")]
+
+
+def test_a_file_left_in_the_directory_for_temporary_files_is_outside(runner: Runner, library: str) -> None:
+    verdicts = run(runner, prepare(f"lib:{library}?set=temporary"))
+    _, verdict = verdicts["test/trigger"]
+    assert [f.rule for f in verdict.findings if f.fails] == ["safe.no-outside-write"]

@@ -6,11 +6,12 @@ import importlib
 import io
 import os
 import sys
+import traceback
 from difflib import get_close_matches
 
 import click
 
-from epctx.errors import EpctxError
+from epctx.errors import EpctxError, HarnessError
 
 COMMANDS = ("check", "replay", "list", "show", "explain", "export", "selftest", "bench")
 """In the order in which --help shows them; each is ``command`` in the module ``epctx.cli.NAME_command``."""
@@ -52,12 +53,18 @@ class Commands(click.Group):
         except EpctxError as error:
             click.echo(f"epctx: {error}", err=True)
             sys.exit(error.exit_code)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise  # click's own
         except KeyboardInterrupt:
             click.echo("epctx: interrupted", err=True)
             sys.exit(INTERRUPTED)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else what is left fails again when Python ends
             sys.exit(NO_READER)
+        except Exception as error:
+            traceback.print_exc()
+            click.echo(f"epctx: this is a fault of epctx itself ({error!r}); please report it with the lines above.", err=True)
+            sys.exit(HarnessError.exit_code)
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

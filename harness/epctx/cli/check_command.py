@@ -76,10 +76,7 @@ def command(
     """
     console = Output()
     listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()
-    cases, skipped = select(listed, only, [skip(text) for text in skips])
-    if only:
-        chosen = {c.id for c in cases}
-        cases = [c for c in listed if c.intent == "control" and c.id not in chosen and c.id not in skipped] + cases
+    cases, skipped = select(listed, only, [skip(text) for text in skips], controls=True)
     launch = options.prepared(target, console)
     judging = profile(profile_name, policies, launch.platform)
     with ExitStack() as stack:

@@ -12,10 +12,12 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
     trusted,
 )
 from epctx.oracle.judge import Finding, Outcome, Result, Verdict, applicable, expectations, judge
+from epctx.oracle.ownership import LARGE
 from epctx.oracle.profile import POLICIES, PROFILES, Profile, profile
 from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity
 
 __all__ = [
+    "LARGE",
     "POLICIES",
     "PROFILES",
     "RULES",

@@ -37,6 +37,8 @@ class Verdict(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     reason: str = ""
     """Why the case was skipped, or what the harness failed at."""
+    confirmed: bool = True
+    """False for a case that failed in company and not when it ran alone: what ran before it may be the cause."""
 
     @property
     def fails(self) -> bool:

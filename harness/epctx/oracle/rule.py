@@ -122,6 +122,9 @@ class Look:
             return HELD
         if self.refused:
             return HELD if expect.outcome == "either" else Broken(self.expectation, self.happened, self.allowed)
+        if self.call.op != "write" and self.seen.changes:
+            path = self.seen.changes[0].path
+            return Broken(f"{self.expectation}, and nothing changes", f"{self.happened}, but changed {path}", path)
         if self.call.race is not None:  # how the rounds ended is counted, and judged by contain.race
             return HELD
         if self.call.op == "write":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from itertools import groupby
 
 from rich.console import Console
@@ -20,6 +20,8 @@ SHOWN = 3
 """How many cases of a rule are shown in full unless all are asked for."""
 NAMED = 6
 """How many more are named."""
+COMPANY = "only in company: alone the case does not fail, so what ran before it may be the cause; run the whole check again"
+"""What stands in place of the command that shows a finding again, where none shows it."""
 
 
 def header(console: Console, head: Header) -> None:
@@ -33,8 +35,9 @@ def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: He
     """Print the findings that fail grouped by rule, then the notes, then skips and errors, each group once."""
     found = [(case, f) for case, verdict in results for f in verdict.findings]
     failing = [(case, f) for case, f in found if f.fails]
+    company = {verdict.case for _, verdict in results if not verdict.confirmed}
     for rule in sorted({f.rule for _, f in failing}, key=lambda r: (SEVERITIES.index(RULES[r].severity), r)):
-        _rule(console, rule, [(c, f) for c, f in failing if f.rule == rule], head, everything)
+        _rule(console, rule, [(c, f) for c, f in failing if f.rule == rule], head, everything, company)
     notes = [(case, f) for case, f in found if not f.fails]
     if notes:
         _notes(console, notes)
@@ -47,21 +50,23 @@ def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: He
             console.print(Text(f"{label} {reasons.count(reason)}: {reason}", style=style))
 
 
-def _rule(console: Console, rule: str, found: list[tuple[Case, Finding]], head: Header, everything: bool) -> None:
+def _rule(
+    console: Console, rule: str, found: list[tuple[Case, Finding]], head: Header, everything: bool, company: Set[str]
+) -> None:
     severity = RULES[rule].severity
     cases = [list(group) for _, group in groupby(found, key=lambda pair: pair[0].id)]
     console.print(Text.assemble("\n", (severity, COLOURS[severity]), "  ", (rule, "bold"), f"  {plural(len(cases), 'case')}"))
     console.print(indented(Text(RULES[rule].statement, style="dim")))
     listed = cases if everything else cases[:SHOWN]
     for group in listed:
-        _case(console, group[0][0], [finding for _, finding in group], head)
+        _case(console, group[0][0], [finding for _, finding in group], head, company)
     rest = [group[0][0].id for group in cases[len(listed) :]]
     if rest:
         ids = ", ".join(rest[:NAMED]) + (", …" if len(rest) > NAMED else "")
         console.print(indented(Text(f"and {len(rest)} more: {ids} (--all shows each)", style="dim")))
 
 
-def _case(console: Console, case: Case, found: Sequence[Finding], head: Header) -> None:
+def _case(console: Console, case: Case, found: Sequence[Finding], head: Header, company: Set[str]) -> None:
     """One case that breaks a rule: its first call that does in full, the numbers of the others."""
     first = found[0]
     rows = [
@@ -72,6 +77,9 @@ def _case(console: Console, case: Case, found: Sequence[Finding], head: Header) 
     rows += [("file", first.file)] if first.file else []
     console.print(indented(Text(case.id, style="bold")))
     console.print(indented(labelled(rows), 4))
+    if case.id in company:
+        console.print(indented(labelled([("again", COMPANY)]), 4))
+        return
     # A line of its own, which no line break enters: it is there to be copied. A terminal folds it, and still copies it whole.
     console.print(Text.assemble("    ", ("again    ", "dim"), replay_command(case.id, head)), soft_wrap=True)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from epctx.case import Case, Struct
 from epctx.errors import TargetError
 from epctx.observation import Observation
@@ -26,33 +28,58 @@ def check(
 ) -> Iterator[Judged]:
     """Run ``cases`` on a target and judge them, the controls among them first; results come as they are ready.
 
+    A case that fails runs once more, alone in a new driver, before it is reported: what fails there, too, is pinned on its case.
+    What does not is reported as seen only in company, since what ran before it may be the cause; a hang alone that does not come
+    again was a slow machine.
+
     TargetError if the target does not accept a control: everything else that it refuses would then prove nothing. With
     ``fail_fast`` the run ends at the first case that fails; without ``controls`` they are cases like any other.
     """
     first = [i for i, case in enumerate(cases) if controls and case.intent == "control"]
     others = [i for i, case in enumerate(cases) if not controls or case.intent != "control"]
     for part in (first, others):
-        run = runner.run(launch, [cases[i] for i in part])
-        for position, observation in run:
-            index = part[position]
-            judged = Judged(index, cases[index], observation, judge(cases[index], observation, profile))
+        for judged in _confirmed(runner, launch, [(i, cases[i]) for i in part], profile, fail_fast):
             if part is first:
                 _usable(judged)
             yield judged
             if fail_fast and judged.verdict.fails:
-                run.close()
                 return
 
 
+def _confirmed(
+    runner: Runner, launch: Launch, cases: Sequence[tuple[int, Case]], profile: Profile, fail_fast: bool
+) -> Iterator[Judged]:
+    """Run and judge cases, those that fail once more and last."""
+    failing: list[Judged] = []
+    run = runner.run(launch, [case for _, case in cases])
+    for position, observation in run:
+        index, case = cases[position]
+        judged = Judged(index, case, observation, judge(case, observation, profile))
+        if judged.verdict.fails:
+            failing.append(judged)
+            if fail_fast:
+                run.close()
+                break
+        else:
+            yield judged
+    for position, observation in runner.run(launch, [j.case for j in failing], alone=True):
+        before = failing[position]
+        verdict = judge(before.case, observation, profile)
+        if verdict.fails or before.verdict.result == "hang":
+            yield Judged(before.index, before.case, observation, verdict)
+        else:
+            yield Judged(before.index, before.case, before.observation, replace(before.verdict, confirmed=False))
+
+
 def _usable(control: Judged) -> None:
-    """TargetError unless the control was accepted."""
+    """TargetError unless the control was accepted; whatever else is wrong with it is a finding like any other."""
     verdict = control.verdict
-    if verdict.result in ("skip", "pass", "note") and set(verdict.outcomes) <= {"accepted"}:
-        return
     if verdict.result == "error":
         raise TargetError(f"The target is not usable: the control {control.case.id} could not be run: {verdict.reason}")
+    if set(verdict.outcomes) <= {"accepted"}:
+        return
     evidence = verdict.findings[0].happened if verdict.findings else ", ".join(verdict.outcomes)
     raise TargetError(
         f"The target is not usable: it fails the control {control.case.id} ({control.case.summary.rstrip('.')}): {evidence}. "
-        "A target that refuses good models cannot be judged by what else it refuses."
+        "A target that does not take good models cannot be judged by what else it refuses."
     )

@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from epctx.box import Box, Strength
-from epctx.case import Call, Case, Dir, File, HardLink, Limits, Link, Struct, content_of, raw, stream
+from epctx.case import Call, Case, Dir, File, Limits, Struct, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
 from epctx.model import model_bytes, names_in, nodes_in
 from epctx.observation import Observation, Seen, Touched
+from epctx.oracle import LARGE
 from epctx.run.session import Answer, Session
 from epctx.spec import model_directory
 from epctx.target import Launch, wire
 from epctx.target.driver import Reply, read_reply, request
 from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile
+from epctx.world.paths import text_of
 
-LARGE = 1 << 20
-"""Contents from this size on (bytes) are worth a look at the resident memory."""
-GROUP = 8
-"""Plain reads that are sent at once. While the driver makes them, the worlds of the next group are made."""
+CANNOT = {
+    "read": "the target has no read",
+    "write": "the target has no write",
+    "load": "the target does not walk the nodes of a model (it has no epctx_load)",
+}
+"""Why a case is skipped whose calls a target does not have."""
 
 
 class Conditions(Struct, frozen=True):
@@ -53,65 +55,63 @@ class Keeper:
         """Whether each world is built from nothing rather than changed."""
         self._spoilt = False
         """Whether a driver died in the midst of something that it would have put right, such as a race."""
-        self._worlds = [LiveWorld(self.ground.plot()) for _ in range(2 * GROUP)]
+        self.more_worlds: list[LiveWorld] = []
+        """Worlds beside the one, for cases that are made ready at once."""
 
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
-        hello = self._started(launch, Limits()).hello
+        hello = self.started(launch, Limits()).hello
         return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can)
 
-    def observe_all(self, launch: Launch, cases: Sequence[Case]) -> list[Observation]:
-        """Run cases: plain reads first and several at once, then one by one what is left, or was remarkable in any way.
-
-        A plain read that only shows what it may show is seen as it would be alone. With anything else - another file touched, a
-        change, no answer - it runs again, so that what is seen is seen of that case and no other.
-        """
-        seen = self._plain_reads(launch, cases)
-        return [seen.get(index) or self.observe(launch, case) for index, case in enumerate(cases)]
-
     def observe(self, launch: Launch, case: Case) -> Observation:
-        """Run a case alone. A crash or a hang that ends the driver is confirmed by running it again in a new one."""
+        """Run a case. A crash or a hang that ends the driver is that of the call that was made."""
         root = os.fsdecode(self.world.plot.root)
         try:
-            obstacle = self._obstacle(self._started(launch, case.limits), case)
+            obstacle = self.obstacle(self.started(launch, case.limits), case)
             if obstacle:
                 return Observation(case.id, launch.target, root, skipped=obstacle)
-            seen, confirmed = self._confirmed(launch, case)
-            return Observation(case.id, launch.target, root, seen, confirmed=confirmed)
+            return Observation(case.id, launch.target, root, self._run(launch, case))
         except CannotBuild as error:
             return Observation(case.id, launch.target, root, skipped=str(error))
         except TargetError:
             raise
         except Exception as error:  # a fault of ours in one case must not take the others with it
-            self._end()
+            self.end()
             where = traceback.extract_tb(error.__traceback__)[-1]
             told = str(error) if isinstance(error, HarnessError) else f"{error!r} at {where.name}, line {where.lineno}"
             return Observation(case.id, launch.target, root, error=told)
 
+    def observe_alone(self, launch: Launch, case: Case) -> Observation:
+        """Run a case in a driver of its own, so that nothing that ran before it has a part in what is seen."""
+        self.end()
+        return self.observe(launch, case)
+
     def close(self) -> None:
         """End the driver and remove the worlds."""
-        self._end()
-        for world in (self.world, *self._worlds):
+        self.end()
+        for world in (self.world, *self.more_worlds):
             world.close()
         self.ground.close()
 
-    def _started(self, launch: Launch, limits: Limits) -> Session:
+    def started(self, launch: Launch, limits: Limits) -> Session:
+        """The driver for a target under these limits, started if need be. TargetError if the target does not load."""
         if self.session is None or not self.session.serves(launch, limits):
-            self._end()
+            self.end()
             self.session = Session(self.box, launch, limits, os.fsdecode(self.world.plot.root + b"/outside"))
         return self.session
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the driver, if there is one."""
         if self.session:
             self.session.end()
             self.session = None
 
-    def _obstacle(self, session: Session, case: Case) -> str:
+    def obstacle(self, session: Session, case: Case) -> str:
         """Why a case cannot be run on this target, or on this machine; else nothing."""
         can = session.hello.can
         for call in case.calls:
             if call.op not in can:
-                return f"the target does not {call.op}"
+                return CANNOT[call.op]
             if call.fallback is not msgspec.UNSET and "fallback" not in can:
                 return "the target has no write with a separate fallback name"
         entries = case.world.entries
@@ -123,74 +123,24 @@ class Keeper:
                 return f"it takes {needed >> 20} MiB of memory, and {_free_memory() >> 20} are free"
         return ""
 
-    # --- several at once ----------------------------------------------------------------------------------------------------
-
-    def _plain_reads(self, launch: Launch, cases: Sequence[Case]) -> dict[int, Observation]:
-        """What was seen of those plain reads that were not remarkable, by their index."""
-        taken: dict[int, Observation] = {}
-        plain = [index for index, case in enumerate(cases) if _plain(case)]
-        if not plain or "read" not in (session := self._started(launch, Limits())).hello.can:
-            return taken
-        waiting: deque[tuple[int, LiveWorld]] = deque()
-
-        def take(leave: int) -> bool:
-            """Take what was seen of the oldest reads, until ``leave`` wait; False if the driver does not answer as it should."""
-            while len(waiting) > leave:
-                index, world = waiting.popleft()
-                data = session.driver.reply()
-                if not data:
-                    return False
-                seen = self._gather(world, cases[index].calls[0], Answer("reply", data), session)
-                if not _remarkable(seen):
-                    taken[index] = Observation(cases[index].id, launch.target, os.fsdecode(world.plot.root), (seen,))
-            return True
-
-        healthy = True
-        for start in range(0, len(plain), GROUP):
-            made: list[tuple[int, LiveWorld]] = []
-            messages: list[bytes] = []
-            for index, world in zip(plain[start : start + GROUP], self._worlds, strict=False):
-                with suppress(CannotBuild):
-                    messages += self._set_up(world, cases[index], session)
-                    made.append((index, world))
-            healthy = session.driver.send(b"".join(messages))
-            waiting.extend(made)
-            self._worlds = self._worlds[GROUP:] + self._worlds[:GROUP]
-            healthy = healthy and take(leave=len(made))
-            if not healthy:
-                break
-        if not (healthy and take(leave=0)):  # the driver is gone, or stuck in one of them: each finds out alone
-            self._end()
-        return taken
-
     # --- one case -----------------------------------------------------------------------------------------------------------
-
-    def _confirmed(self, launch: Launch, case: Case) -> tuple[tuple[Seen, ...], bool]:
-        """What was seen of a case, and whether a crash or hang that ended the driver came again."""
-        seen = self._run(launch, case)
-        if self.session is not None:
-            return seen, True
-        again = self._run(launch, case)
-        if self.session is None or seen[-1].ended == "hang":  # a hang that does not come again was a slow machine
-            return again, True
-        return seen, False
 
     def _run(self, launch: Launch, case: Case) -> tuple[Seen, ...]:
         """Build the world and make the calls, up to the first that does not come back."""
-        session, seen = self._started(launch, case.limits), []
+        session, seen = self.started(launch, case.limits), []
         afresh, self._spoilt = self._spoilt, False
-        for call, message in zip(case.calls, self._set_up(self.world, case, session, afresh), strict=True):
+        for call, message in zip(case.calls, self.set_up(self.world, case, session, afresh), strict=True):
             resident = session.reset_peak_memory() if _large(case, call) else 0
             answer = session.exchange(message, case.limits.seconds, self.world)
             peak = session.peak_memory() - resident if resident and answer.how == "reply" else 0
-            seen.append(self._gather(self.world, call, answer, session, peak))
+            seen.append(self.gather(self.world, call, answer, session, peak))
             if answer.how in ("hang", "crash"):
-                self._end()
+                self.end()
                 self._spoilt = True
                 break
         return tuple(seen)
 
-    def _set_up(self, world: LiveWorld, case: Case, session: Session, afresh: bool = False) -> Iterator[bytes]:
+    def set_up(self, world: LiveWorld, case: Case, session: Session, afresh: bool = False) -> Iterator[bytes]:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
         root = world.plot.root
         data = model_bytes(case, root)
@@ -210,7 +160,7 @@ class Keeper:
             extra = nodes + _interference(case, index, root) if nodes or call.resize or call.race else b""
             yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk)
 
-    def _gather(self, world: LiveWorld, call: Call, answer: Answer, session: Session, resident_peak: int = 0) -> Seen:
+    def gather(self, world: LiveWorld, call: Call, answer: Answer, session: Session, resident_peak: int = 0) -> Seen:
         """Everything that was seen of a call. Raises CannotBuild if what the case takes for granted could not be had."""
         if answer.how == "reply":
             reply = read_reply(call, answer.data, session.bulk)
@@ -224,6 +174,8 @@ class Keeper:
         if resident_peak:
             seen = replace(seen, memory=replace(seen.memory, resident_peak=resident_peak))
         touched = world.events()
+        if world.overrun and not call.race:  # the exchanges of a race alone are more than that
+            raise HarnessError("so much was touched that the kernel did not keep all of it; nothing can be said about the rest")
         leaks = world.leaks(reply.output)
         if seen.message:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
@@ -238,33 +190,6 @@ class Keeper:
         if answer.how != "reply":
             touched = tuple(t for t in touched if not _of_fifo(world, t))
         return replace(seen, touched=touched, leaks=tuple(dict.fromkeys(leaks)), reads=reads, changes=changes)
-
-
-def _plain(case: Case) -> bool:
-    """Whether a case is a single read of small files by name, in a world in which nothing can block."""
-    if len(case.calls) != 1 or case.limits != Limits():
-        return False
-    call = case.calls[0]
-    if call.op != "read" or call.read_callback or call.race or call.resize or call.held:
-        return False
-    if not isinstance(call.name, str) or len(call.name) > 4096:
-        return False
-    for entry in case.world.entries:
-        if isinstance(entry, File):
-            if content_of(entry).size > wire.INLINE_LIMIT or entry.mode & 0o600 != 0o600 or entry.attribute:
-                return False
-        elif not isinstance(entry, Link | Dir | HardLink):
-            return False
-    return True
-
-
-def _remarkable(seen: Seen) -> bool:
-    """Whether more was seen of a read than files of the model directory being opened, and an answer."""
-    return (
-        seen.ended != "returned"
-        or bool(seen.changes or seen.leaks)
-        or any(t.what != "open" or t.place != "inside" for t in seen.touched)
-    )
 
 
 def _interference(case: Case, index: int, root: bytes) -> bytes:
@@ -295,14 +220,13 @@ def _ours(call: Call) -> set[str]:
     """World paths that the driver itself changes during a call, as the script of the case says."""
     paths = [call.resize.path] if call.resize else []
     paths += [call.race.a, call.race.b] if call.race else []
-    return {raw(path).decode("utf-8", "backslashreplace") for path in paths}
+    return {text_of(raw(path)) for path in paths}
 
 
 def _of_fifo(world: LiveWorld, touched: Touched) -> bool:
     """Whether an event is of a FIFO, which the watchdog may have opened."""
     prefix = world.plot.root + b"/"
-    paths = {path.removeprefix(prefix).decode("utf-8", "backslashreplace") for path in world.fifos}
-    return bool(paths.intersection(touched.names))
+    return any(text_of(path.removeprefix(prefix)) in touched.names for path in world.fifos)
 
 
 def _free_memory() -> int:

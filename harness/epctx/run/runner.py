@@ -67,8 +67,13 @@ class Runner:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def run(self, launch: Launch, cases: Sequence[Case]) -> Generator[tuple[int, Observation], None, None]:
-        """Each case's index and observation, in the order in which they are ready. Closing the iterator ends the run early."""
+    def run(
+        self, launch: Launch, cases: Sequence[Case], *, alone: bool = False
+    ) -> Generator[tuple[int, Observation], None, None]:
+        """Each case's index and observation, in the order in which they are ready; ``alone`` each in a new driver.
+
+        Closing the iterator ends the run early.
+        """
         target = msgspec.msgpack.encode(launch)
         batches = _batches(cases)
         pending: dict[Future[bytes], list[int]] = {}
@@ -78,7 +83,7 @@ class Runner:
                     while batches and len(pending) < 2 * self.jobs:
                         indexes = batches.pop()
                         packed = msgspec.msgpack.encode([cases[i] for i in indexes])
-                        pending[self._submit(worker.observe, target, packed)] = indexes
+                        pending[self._submit(worker.observe, target, packed, alone)] = indexes
                     done, _ = wait(pending, return_when=FIRST_COMPLETED)
                     for future in done:
                         yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)

@@ -31,24 +31,25 @@ def matcher(glob: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(glob.replace("[", "[[]")))
 
 
-def select(cases: Sequence[Case], only: Sequence[str] = (), skips: Sequence[Skip] = ()) -> tuple[list[Case], dict[str, str]]:
-    """The cases to run, and the reason for each id that is skipped.
+def select(
+    cases: Sequence[Case], only: Sequence[str] = (), skips: Sequence[Skip] = (), *, controls: bool = False
+) -> tuple[list[Case], dict[str, str]]:
+    """The cases to run, and the reason for each id that is skipped; with ``controls`` also those, whatever ``only`` says.
 
     A glob that matches no case is a UsageError: a mistyped ``only`` would test less than was asked, and a stale skip hides
-    nothing any more. NothingRan if no case is left.
+    nothing any more. NothingRan if no case is left that was asked for.
     """
-    chosen = list(cases)
-    if only:
-        wanted = [_used(glob, cases, "--only") for glob in only]
-        chosen = [c for c in chosen if any(w.match(c.id) for w in wanted)]
-    skipped: dict[str, str] = {}
+    wanted = [_used(glob, cases, "--only") for glob in only] or [matcher("*")]
+    reasons: dict[str, str] = {}
     for entry in skips:
         pattern = _used(entry.glob, cases, "--skip")
-        skipped |= {c.id: entry.reason for c in chosen if pattern.match(c.id)}
-    kept = [c for c in chosen if c.id not in skipped]
-    if not kept:
+        reasons |= {c.id: entry.reason for c in cases if pattern.match(c.id)}
+    asked = {c.id for c in cases if any(w.match(c.id) for w in wanted)}
+    chosen = [c for c in cases if c.id in asked or (controls and c.intent == "control")]
+    if not asked - reasons.keys():
         raise NothingRan("No case is left to run; loosen --only or --skip.")
-    return kept, skipped
+    kept = [c for c in chosen if c.id not in reasons]
+    return kept, {c.id: reasons[c.id] for c in chosen if c.id in reasons}
 
 
 def _used(glob: str, cases: Sequence[Case], option: str) -> re.Pattern[str]:

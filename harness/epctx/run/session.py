@@ -11,7 +11,7 @@ from epctx.box import Box, Ended, Watchdog, free_fifos
 from epctx.case import Limits
 from epctx.errors import TargetError
 from epctx.target import Launch
-from epctx.target.driver import LOOK, Driver
+from epctx.target.driver import LOOK, BadReply, Driver
 from epctx.world import LiveWorld
 
 START_SECONDS = 30.0
@@ -55,7 +55,7 @@ class Session:
         self.driver = Driver(ours, self.bulk)
         hello = self.driver.hello(START_SECONDS)
         if hello is None or hello.error:
-            reason = hello.error if hello else self._end_words()
+            reason = hello.error if hello else self.how_it_ended()
             self.end()
             raise TargetError(f"The target {launch.target} cannot be loaded: {reason}")
         self.hello = hello
@@ -90,8 +90,15 @@ class Session:
         A call that sleeps on a FIFO is recognised without waiting for its time limit: if it wakes and returns once the FIFO's
         other end was opened, that is what it hung on.
         """
+        try:
+            return self._exchange(message, seconds, world)
+        except BadReply as error:
+            self.process.kill()
+            return Answer("crash", detail=str(error))
+
+    def _exchange(self, message: bytes, seconds: float, world: LiveWorld) -> Answer:
         if not self.driver.send(message):
-            return Answer("crash", detail=self._end_words())
+            return Answer("crash", detail=self.how_it_ended())
         start = time.monotonic()
         step = FEED if world.fed else LOOK
         data = self.driver.reply(step)
@@ -107,13 +114,13 @@ class Session:
             self.process.drain()
             data = self.driver.reply(step)
         if not data:
-            return Answer("crash", detail=self._end_words())
+            return Answer("crash", detail=self.how_it_ended())
         return (
             Answer("freed", data, "asleep on a FIFO until the harness opened its other end") if freed else Answer("reply", data)
         )
 
-    def _end_words(self) -> str:
-        """How the driver ended, and the last that it printed."""
+    def how_it_ended(self) -> str:
+        """How a driver that is gone ended, and the last that it printed."""
         ended = self.process.wait(5.0) or Ended()
         printed = " ".join(self.process.output().split())
         return f"{ended}; it printed: …{printed[-PRINTED:]}" if printed else str(ended)

@@ -12,6 +12,7 @@ from epctx import syscalls
 from epctx.box import Strength
 from epctx.case import Case
 from epctx.run.keeper import Conditions, Keeper
+from epctx.run.lane import observe_all
 from epctx.target import Launch
 
 _box: Strength | None = None
@@ -59,6 +60,9 @@ def conditions(launch: bytes) -> Conditions:
     return keeper().conditions(_launch.decode(launch))
 
 
-def observe(launch: bytes, cases: bytes) -> bytes:
-    """Run packed cases on a packed target; packed observations."""
-    return msgspec.msgpack.encode(keeper().observe_all(_launch.decode(launch), _cases.decode(cases)))
+def observe(launch: bytes, cases: bytes, alone: bool) -> bytes:
+    """Run packed cases on a packed target, ``alone`` each in a new driver; packed observations."""
+    kept, target, unpacked = keeper(), _launch.decode(launch), _cases.decode(cases)
+    if alone:
+        return msgspec.msgpack.encode([kept.observe_alone(target, case) for case in unpacked])
+    return msgspec.msgpack.encode(observe_all(kept, target, unpacked))

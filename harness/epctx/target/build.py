@@ -102,7 +102,13 @@ def header(
     flags = [f"-DEPCTX_NAMESPACE={namespace}", f'-DEPCTX_HEADER="{file}"', *(f"-I{d}" for d in search), *options]
     shim = NATIVE / "shim" / "shim.cc"
     found = _included((shim,), _flags_of(Part("shim", (shim,), (), tuple(flags))))
-    return build(Part(f"header-{file.stem}", (shim,), (shim, file, *found), tuple(flags)))
+    try:
+        return build(Part(f"header-{file.stem}", (shim,), (shim, file, *found), tuple(flags)))
+    except BuildError as error:
+        if not re.search(rf"\bnamespace\s+{namespace.rpartition(':')[2]}\b", file.read_text("utf-8", "replace")):
+            hint = f"{path} has no namespace {namespace}; say which it has with ?namespace=NAME."
+            raise BuildError(f"{hint}\n\n{error}") from None
+        raise
 
 
 def build(part: Part) -> Path:

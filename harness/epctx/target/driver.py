@@ -17,6 +17,8 @@ from epctx.errors import HarnessError
 from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, digest
 from epctx.target import wire
 
+LARGEST_MESSAGE = 1 << 26
+"""No message has more bytes: large outputs go through bulk memory."""
 LOOK = 0.05
 """Seconds after which waiting for an answer is interrupted for a look at what the driver does."""
 
@@ -27,6 +29,10 @@ class Reply(NamedTuple):
     seen: Seen
     output: bytes | mmap.mmap
     not_held: bool
+
+
+class BadReply(HarnessError):
+    """What came from the driver's process is no answer. Raised by ``Driver.reply``; it is as good as a crash."""
 
 
 class Driver:
@@ -54,12 +60,15 @@ class Driver:
         return True
 
     def reply(self, seconds: float = LOOK) -> bytes | None:
-        """The next answer, b"" if the driver is gone, None if none has come within ``seconds`` (at most LOOK)."""
+        """The next answer, b"" if the driver is gone, None if none has come within ``seconds`` (at most LOOK).
+
+        BadReply for what is no answer: the target shares the driver's process, and can write to any of its descriptors.
+        """
         if seconds < LOOK and not self._received and not select.select([self.link], [], [], seconds)[0]:
             return None
         received = self._received
         try:
-            while len(received) < wire.HEADER.size or len(received) < wire.HEADER.unpack_from(received)[0]:
+            while len(received) < self._wanted():
                 part = self.link.recv(1 << 16)  # one system call, where a timeout in Python would take two
                 if not part:
                     return b""
@@ -71,6 +80,16 @@ class Driver:
         size = wire.HEADER.unpack_from(received)[0]
         self._received = received[size:]
         return bytes(received[:size])
+
+    def _wanted(self) -> int:
+        """How many bytes of the next message are wanted before it can be taken. BadReply if it cannot be a message."""
+        if len(self._received) < wire.HEADER.size:
+            return wire.HEADER.size
+        size, kind = wire.HEADER.unpack_from(self._received)
+        least = wire.HEADER.size + (wire.REPLY.size if kind == wire.REPLY_KIND else 0)
+        if kind not in (wire.HELLO_KIND, wire.REPLY_KIND) or not least <= size <= LARGEST_MESSAGE:
+            raise BadReply(f"something else than the driver wrote to its socket (a message of kind {kind} with {size} bytes)")
+        return int(size)
 
 
 def request(
@@ -135,9 +154,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     seen_output = None
     if call.op == "read":
         output = _bulk_view(bulk, size) if flags & wire.OUTPUT_IN_BULK else fields.get(wire.OUTPUT, [b""])[0]
-        seen_output = Output(
-            size, digest(memoryview(output)), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED), output[:64].hex()
-        )
+        seen_output = Output(size, digest(memoryview(output)), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED))
     race = fields.get(wire.RACE_COUNT)
     seen = Seen(
         "exception" if flags & wire.THREW else "returned",

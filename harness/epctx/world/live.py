@@ -40,6 +40,8 @@ class LiveWorld:
         """Start with an empty world."""
         self.plot = plot
         self.disturbed = False
+        self.overrun = False
+        """Whether more was touched since ``change_to`` than the kernel kept events of."""
         self._standing = Standing(plot)
         self._written: set[Inode] = set()
         self._replaced: set[bytes] = set()
@@ -57,6 +59,7 @@ class LiveWorld:
         directory = None if model_directory is None else path_of(model_directory) if model_directory else b""
         self._standing.bring(plan_of(world, model), directory, afresh=afresh)
         self._settle()
+        self.overrun = False
 
     def _settle(self) -> None:
         """What was seen up to now is known, or this process's own doing."""
@@ -85,7 +88,7 @@ class LiveWorld:
             if mask & ~(syscalls.IN_OPEN | syscalls.IN_ISDIR):
                 self.disturbed = True
                 if mask & syscalls.IN_Q_OVERFLOW:
-                    self._standing.lost = True
+                    self._standing.lost = self.overrun = True
                     continue
             what = _WHAT.get(mask & ~syscalls.IN_ISDIR)
             paths = self._paths_of(event)

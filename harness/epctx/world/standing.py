@@ -13,8 +13,11 @@ from epctx.world.entries import CannotBuild, Declared, ModelFile, Plan, mark_of
 from epctx.world.feed import Feeder
 from epctx.world.inventory import Inventory
 from epctx.world.paths import path_of, place_of, split, text_of
-from epctx.world.plot import Plot
+from epctx.world.plot import MARGIN, Plot
 from epctx.world.watch import Watch
+
+SCRATCH = b"../" * (len(MARGIN) + 1) + b"tmp"
+"""What observations call the directory for temporary files."""
 
 
 class Standing:
@@ -37,6 +40,9 @@ class Standing:
         self.watch = Watch()
         for number, fd in enumerate(self.plot.margin):
             self.watch.add_directory(fd, b"/".join([b".."] * (len(self.plot.margin) - number)))
+        scratch = os.open(self.plot.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.watch.add_directory(scratch, SCRATCH)
+        os.close(scratch)
         self.builder = Builder(self.plot, self.watch)
         self._forget_all(self.scan({}))
 

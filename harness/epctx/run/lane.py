@@ -1,0 +1,119 @@
+"""The quick lane: plain reads, several of them at once.
+
+A plain read is a case with one call that reads a small file by its name, in a world in which nothing can block. Each gets a world
+of its own, and so a watch of its own. While the driver reads in some, the keeper makes the others ready.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+from epctx.case import Case, Dir, File, HardLink, Limits, Link, content_of
+from epctx.observation import Observation, Seen
+from epctx.run.keeper import Keeper
+from epctx.run.session import Answer, Session
+from epctx.target import Launch, wire
+from epctx.target.driver import BadReply
+from epctx.world import CannotBuild, LiveWorld
+
+GROUP = 8
+"""Plain reads that are sent at once. While the driver makes them, the worlds of the next group are made."""
+
+
+def observe_all(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> list[Observation]:
+    """Run cases: the plain reads first, in the lane, then one by one all others and those that the lane came to nothing with."""
+    lane = Lane(keeper, launch, cases)
+    lane.run()
+    seen = [lane.seen.get(index) or keeper.observe(launch, case) for index, case in enumerate(cases)]
+    if lane.lost is not None and not _ended(seen[lane.lost]):  # the driver died in that read, and does not if it is made again
+        seen[lane.lost] = lane.observation(lane.lost, keeper.world, Seen("crash", detail=lane.how_lost))
+    return seen
+
+
+class Lane:
+    """One run of the plain reads among ``cases``. ``seen`` holds what was seen of each, by its index.
+
+    Where the driver ended, or sent what is no answer, ``lost`` is the index of the read that it was at, ``how_lost`` the words.
+    """
+
+    def __init__(self, keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> None:
+        self.seen: dict[int, Observation] = {}
+        self.lost: int | None = None
+        self.how_lost = ""
+        self._keeper, self._launch, self._cases = keeper, launch, cases
+        self._waiting: deque[tuple[int, LiveWorld]] = deque()
+        while len(keeper.more_worlds) < 2 * GROUP:
+            keeper.more_worlds.append(LiveWorld(keeper.ground.plot()))
+
+    def run(self) -> None:
+        """Make all plain reads, or as many as the driver answers in time."""
+        plain = [index for index, case in enumerate(self._cases) if _plain(case)]
+        if not plain:
+            return
+        session, worlds = self._keeper.started(self._launch, Limits()), self._keeper.more_worlds
+        plain = [index for index in plain if not self._keeper.obstacle(session, self._cases[index])]
+        for start in range(0, len(plain), GROUP):
+            made: list[tuple[int, LiveWorld]] = []
+            messages: list[bytes] = []
+            half = worlds[:GROUP] if start // GROUP % 2 else worlds[GROUP:]
+            for index, world in zip(plain[start : start + GROUP], half, strict=False):
+                try:
+                    messages += self._keeper.set_up(world, self._cases[index], session)
+                except CannotBuild:
+                    continue
+                made.append((index, world))
+            session.driver.send(b"".join(messages))  # where nobody is there to take it, no answer comes either
+            self._waiting.extend(made)
+            if not self._take(session, leave=len(made)):
+                return
+        self._take(session, leave=0)
+
+    def observation(self, index: int, world: LiveWorld, seen: Seen) -> Observation:
+        """What was seen of one of the cases in its world."""
+        return Observation(self._cases[index].id, self._launch.target, os.fsdecode(world.plot.root), (seen,))
+
+    def _take(self, session: Session, leave: int) -> bool:
+        """Take what was seen of the oldest reads, until ``leave`` wait. False if the driver is gone or stuck, and was ended."""
+        while len(self._waiting) > leave:
+            index, world = self._waiting.popleft()
+            try:
+                data = session.driver.reply()
+            except BadReply as error:
+                self.lost, self.how_lost = index, str(error)
+                self._keeper.end()
+                return False
+            if not data:
+                if data is not None:
+                    self.lost, self.how_lost = index, session.how_it_ended()
+                self._keeper.end()
+                return False
+            with suppress(Exception):  # a fault of ours shows again, with its reason, when the case runs by itself
+                seen = self._keeper.gather(world, self._cases[index].calls[0], Answer("reply", data), session)
+                self.seen[index] = self.observation(index, world, seen)
+        return True
+
+
+def _ended(observation: Observation) -> bool:
+    """Whether a case ended its driver."""
+    return any(seen.ended in ("crash", "hang") for seen in observation.calls)
+
+
+def _plain(case: Case) -> bool:
+    """Whether a case is a single read of small files by name, in a world in which nothing can block."""
+    if len(case.calls) != 1 or case.limits != Limits():
+        return False
+    call = case.calls[0]
+    if call.op != "read" or call.read_callback or call.race or call.resize or call.held:
+        return False
+    if not isinstance(call.name, str) or len(call.name) > 4096:
+        return False
+    for entry in case.world.entries:
+        if isinstance(entry, File):
+            if content_of(entry).size > wire.INLINE_LIMIT or entry.attribute:
+                return False
+        elif not isinstance(entry, Link | Dir | HardLink):
+            return False
+    return True
