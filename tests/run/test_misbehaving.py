@@ -61,7 +61,7 @@ def test_misbehaviour_is_pinned_on_its_case(
 ) -> None:
     verdicts = run(runner, prepare(f"lib:{library}?set={mode}"))
     assert {i: v.result for i, (_, v) in verdicts.items()} == {"test/good": "pass", "test/trigger": result, "test/after": "pass"}
-    observation, verdict = verdicts["test/trigger"]
+    _, verdict = verdicts["test/trigger"]
     assert any(f.rule == rule and evidence in f.happened for f in verdict.findings), verdict.findings
 
 

@@ -22,9 +22,8 @@ def no_outside_read(look: Look) -> Ruling:
     for path in look.seen.leaks:
         if path not in allowed:
             return Broken("no byte from outside the model directory", f"{look.happened}; it holds bytes of {path}", path)
-    made = {
-        name for touched in look.seen.touched if touched.what == "create" for name in touched.names
-    }  # what it holds is its own
+    # what the call itself created holds nothing that it did not have before
+    made = {name for touched in look.seen.touched if touched.what == "create" for name in touched.names}
     for touched in look.seen.touched:
         if touched.what == "open" and touched.place != "inside" and not (allowed | made).intersection(touched.names):
             return Broken(

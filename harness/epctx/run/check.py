@@ -24,7 +24,14 @@ class Judged(Struct, frozen=True):
 
 
 def check(
-    runner: Runner, launch: Launch, cases: Sequence[Case], profile: Profile, *, fail_fast: bool = False, controls: bool = True
+    runner: Runner,
+    launch: Launch,
+    cases: Sequence[Case],
+    profile: Profile,
+    *,
+    fail_fast: bool = False,
+    controls: bool = True,
+    confirm: bool = True,
 ) -> Iterator[Judged]:
     """Run ``cases`` on a target and judge them, the controls among them first; results come as they are ready.
 
@@ -33,12 +40,13 @@ def check(
     again was a slow machine.
 
     TargetError if the target does not accept a control: everything else that it refuses would then prove nothing. With
-    ``fail_fast`` the run ends at the first case that fails; without ``controls`` they are cases like any other.
+    ``fail_fast`` the run ends at the first case that fails; without ``controls`` they are cases like any other; without ``confirm``
+    no case runs a second time.
     """
     first = [i for i, case in enumerate(cases) if controls and case.intent == "control"]
     others = [i for i, case in enumerate(cases) if not controls or case.intent != "control"]
     for part in (first, others):
-        for judged in _confirmed(runner, launch, [(i, cases[i]) for i in part], profile, fail_fast):
+        for judged in _judged(runner, launch, [(i, cases[i]) for i in part], profile, fail_fast, confirm):
             if part is first:
                 _usable(judged)
             yield judged
@@ -46,8 +54,8 @@ def check(
                 return
 
 
-def _confirmed(
-    runner: Runner, launch: Launch, cases: Sequence[tuple[int, Case]], profile: Profile, fail_fast: bool
+def _judged(
+    runner: Runner, launch: Launch, cases: Sequence[tuple[int, Case]], profile: Profile, fail_fast: bool, confirm: bool
 ) -> Iterator[Judged]:
     """Run and judge cases, those that fail once more and last."""
     failing: list[Judged] = []
@@ -55,7 +63,7 @@ def _confirmed(
     for position, observation in run:
         index, case = cases[position]
         judged = Judged(index, case, observation, judge(case, observation, profile))
-        if judged.verdict.fails:
+        if judged.verdict.fails and confirm:
             failing.append(judged)
             if fail_fast:
                 run.close()
