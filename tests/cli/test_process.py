@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,14 @@ from epctx.report import jsonl
 
 FINDING = ("check", "weak:final-link-unchecked", "--only", "links/final-outside-deep*")
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Programs that these tests start can be interrupted, also where the tests run in the background of a shell and cannot."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def in_terminal(*arguments: str, columns: int, **environment: str) -> str:
