@@ -10,7 +10,7 @@ Paths and names
 
     ``{root}`` inside a string stands for the absolute path of the world's root (it starts with ``/`` and has no slash at its
     end): ``"{root}/outside/secret.bin"`` is an absolute name, ``"../../..{root}/outside/secret.bin"`` one that climbs to ``/``
-    and comes down again. A name can leave the world in no other way.
+    and comes down again. Without it a name can climb four directories above the world's root, into the margin, and no further.
 """
 
 from __future__ import annotations

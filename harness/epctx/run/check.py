@@ -40,8 +40,8 @@ def check(
     again was a slow machine.
 
     TargetError if the target does not accept a control: everything else that it refuses would then prove nothing. With
-    ``fail_fast`` the run ends at the first case that fails; without ``controls`` they are cases like any other; without ``confirm``
-    no case runs a second time.
+    ``fail_fast`` the run ends at the first case that fails; without ``controls`` they are cases like any other; without
+    ``confirm`` no case runs a second time.
     """
     first = [i for i, case in enumerate(cases) if controls and case.intent == "control"]
     others = [i for i, case in enumerate(cases) if not controls or case.intent != "control"]
