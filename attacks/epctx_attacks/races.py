@@ -42,12 +42,10 @@ def file_and_fifo(op: Op) -> Draft:
     return scene(File("model/a"), Fifo("model/b"), calls=access(op, "a", race=Race("model/a", "model/b", 100)), limits=PATIENT)
 
 
-@family.hostile("contain.race", op=OPS)
-def file_and_directory(op: Op) -> Draft:
-    """A {op} gives an error or the file while a file and a directory change places."""
-    return scene(
-        File("model/a"), File("model/b/f.bin"), calls=access(op, "a", race=Race("model/a", "model/b", 100)), limits=PATIENT
-    )
+@family.hostile("contain.race", "type.read-directory")
+def file_and_directory() -> Draft:
+    """A read gives an error or the file while a file and a directory change places."""
+    return scene(File("model/a"), File("model/b/f.bin"), calls=read("a", race=Race("model/a", "model/b", 100)), limits=PATIENT)
 
 
 @family.hostile("contain.race", "type.write-symlink-leaf")
@@ -57,7 +55,7 @@ def target_becomes_dangling_link() -> Draft:
     return scene(*entries, calls=write("a", race=race_in(entries)), limits=PATIENT)
 
 
-@family.hostile("contain.race")
+@family.hostile("contain.race", "type.read-missing")
 def parent_moves() -> Draft:
     """A read gives an error or the file inside while a directory on its way and another one inside change places."""
     entries = (File("model/a/f.bin"), File("model/b/other.bin"))

@@ -194,7 +194,8 @@ CALLBACKS = {
 
 RACES = {
     "directory and link, file and link": "races/exchange[RW,{directory,file}-and-link]",
-    "file and FIFO, file and directory": "races/file-and-{fifo,directory}[RW]",
+    "file and FIFO": "races/file-and-fifo[RW]",
+    "file and directory": "races/file-and-directory",
     "a parent moves": "races/parent-moves",
     "target becomes a link": "races/target-becomes-dangling-link",
 }

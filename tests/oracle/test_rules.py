@@ -255,6 +255,7 @@ def test_a_race() -> None:
     won = Seen("returned", output=NONE, race=RaceSeen(100, 60, 40, 0, 0))
     assert broken(tested, won) == set()
     assert broken(tested, replace(won, race=RaceSeen(100, 59, 40, 1, 0))) == {"contain.race"}
+    assert broken(tested, replace(won, race=RaceSeen(100, 59, 40, 0, 1))) == {"contain.race"}
 
 
 def test_policy_is_judged_by_the_profile() -> None:

@@ -157,6 +157,8 @@ def race(look: Look) -> Ruling:
     if seen is not None and seen.outside:
         rate = 100 * seen.outside / max(1, seen.rounds)
         return Broken("no round leaves the model directory", f"{seen.outside} of {seen.rounds} rounds did ({rate:.1f} %)")
+    if seen is not None and seen.torn:
+        return Broken("each round gives the file or an error", f"{seen.torn} of {seen.rounds} rounds gave other bytes")
     escaped = [c.path for c in look.seen.changes if c.place != "inside"]
     if escaped:
         return Broken("no round changes a file outside", f"changed {escaped[0]}", escaped[0])
