@@ -52,7 +52,7 @@ def test_replay_of_a_file(epctx: Epctx, tmp_path: Path) -> None:
 def test_replay_on_a_target_that_cannot_run_the_case_says_nothing_about_it(epctx: Epctx, misbehaving: Path) -> None:
     result = epctx("replay", SHORT, f"lib:{misbehaving}")
     assert result.exit_code == 4
-    assert result.output.splitlines()[-1] == f"{SHORT}: skip (the target does not write)"
+    assert result.output.splitlines()[-1] == f"{SHORT}: skip (the target has no write)"
 
 
 @pytest.mark.parametrize(
