@@ -333,6 +333,6 @@ class Case(Struct, frozen=True):
     @property
     def heavy(self) -> bool:
         """Whether the case costs seconds or gigabytes rather than microseconds."""
-        contents = [content_of(e) for e in self.world.entries if isinstance(e, File)]
+        contents = [e.content for e in self.world.entries if isinstance(e, File) and e.content]
         contents += [c.payload for c in self.calls if c.op == "write" and c.payload]
         return any(c.race for c in self.calls) or any((16 << 20) < c.size < (1 << 40) for c in contents)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
-from epctx.case import Case, Dir, File, HardLink, Limits, Link, content_of
+from epctx.case import Case, Dir, File, HardLink, Limits, Link
 from epctx.observation import Observation, Seen
 from epctx.run.keeper import Keeper
 from epctx.run.session import Answer, Session
@@ -112,7 +112,7 @@ def _plain(case: Case) -> bool:
         return False
     for entry in case.world.entries:
         if isinstance(entry, File):
-            if content_of(entry).size > wire.INLINE_LIMIT or entry.attribute:
+            if entry.attribute or (entry.content is not None and entry.content.size > wire.INLINE_LIMIT):
                 return False
         elif not isinstance(entry, Link | Dir | HardLink):
             return False
