@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from epctx.case import Call, Callback, Case, Content, File, Limits, Resize, World, content_of
+from epctx.case import Call, Callback, Case, Content, Fifo, File, HardLink, Limits, Link, Mount, Race, Resize, World, content_of
 from epctx.observation import (
     CallbackSeen,
     Change,
@@ -248,8 +248,6 @@ def test_a_file_that_shrinks_while_it_is_read() -> None:
 
 
 def test_a_race() -> None:
-    from epctx.case import Link, Race
-
     race = Race("model/a", "model/b", 100)
     tested = case(Call("read", "a", race=race), File("model/a"), Link("model/b", "../outside/secret.bin"))
     won = Seen("returned", output=NONE, race=RaceSeen(100, 60, 40, 0, 0))
@@ -258,9 +256,18 @@ def test_a_race() -> None:
     assert broken(tested, replace(won, race=RaceSeen(100, 59, 40, 0, 1))) == {"contain.race"}
 
 
-def test_policy_is_judged_by_the_profile() -> None:
-    from epctx.case import HardLink
+def test_where_a_race_or_a_mount_leads_out_no_rule_of_tier_spec_breaks() -> None:
+    """The document calls its checks advisory there, so that only a hardened loader is held to more."""
+    race = case(Call("read", "a", race=Race("model/a", "model/b", 100)), File("model/a"), Fifo("model/b"))
+    mount = case(Call("read", "m/secret.bin"), Mount("model/m", of="outside"))
+    names = ("model/m/secret.bin", "outside/secret.bin")
+    read = Seen("returned", output=output(content_of(SECRET)), reads=names, touched=(Touched("open", names, "outside"),))
+    for tested, seen, rule in ((race, Seen("hang"), "contain.race"), (mount, read, "contain.mount")):
+        assert broken(tested, seen) == {rule}
+        assert broken(tested, seen, profile("spec")) == set()
 
+
+def test_policy_is_judged_by_the_profile() -> None:
     tested = case(Call("read", "hard.bin"), HardLink("model/hard.bin", "outside/secret.bin"))
     names = ("model/hard.bin", "outside/secret.bin")
     opened = Touched("open", names, "outside")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from epctx.case import Mount
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
 
 HANDLING = "Untrusted name handling"
 
 
 def _untrusted(look: Look) -> bool:
-    return look.call.source == "model" and look.call.race is None  # races are measured by contain.race
+    """Where a race or a mount leads out, the document's own checks are not asked: contain.race and contain.mount say it."""
+    mounted = look.expect.rule == "contain.mount" and any(
+        isinstance(e, Mount) and e.of is not None for e in look.case.world.entries
+    )
+    return look.call.source == "model" and look.call.race is None and not mounted
 
 
 @rule("safe.no-outside-read", "spec", "critical", HANDLING, applies=_untrusted)
@@ -53,7 +58,7 @@ def no_outside_write(look: Look) -> Ruling:
     return HELD
 
 
-@rule("safe.no-hang", "spec", "high", HANDLING, applies=lambda look: True)
+@rule("safe.no-hang", "spec", "high", HANDLING, applies=lambda look: look.call.race is None)
 def no_hang(look: Look) -> Ruling:
     """The call returns within its time limit.
 
