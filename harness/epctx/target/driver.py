@@ -45,10 +45,9 @@ class Driver:
 
     def hello(self, seconds: float) -> wire.Hello | None:
         """Wait for the driver's first words; None if it ended without any, HarnessError if it stays silent."""
-        deadline = time.monotonic() + seconds
-        while (data := self.reply()) is None:
-            if time.monotonic() > deadline:
-                raise HarnessError(f"The driver did not come up within {seconds:g} s.")
+        data = self.reply(seconds)
+        if data is None:
+            raise HarnessError(f"The driver did not come up within {seconds:g} s.")
         return wire.hello(data) if data else None
 
     def send(self, request: bytes) -> bool:
@@ -60,23 +59,25 @@ class Driver:
         return True
 
     def reply(self, seconds: float = LOOK) -> bytes | None:
-        """The next answer, b"" if the driver is gone, None if none has come within ``seconds`` (at most LOOK).
+        """The next answer, b"" if the driver is gone, None if none has come within ``seconds``.
 
         BadReply for what is no answer: the target shares the driver's process, and can write to any of its descriptors.
         """
         if seconds < LOOK and not self._received and not select.select([self.link], [], [], seconds)[0]:
             return None
-        received = self._received
-        try:
-            while len(received) < self._wanted():
+        received, deadline = self._received, time.monotonic() + seconds
+        while len(received) < self._wanted():
+            try:
                 part = self.link.recv(1 << 16)  # one system call, where a timeout in Python would take two
-                if not part:
-                    return b""
-                received += part
-        except BlockingIOError:
-            return None
-        except ConnectionResetError:
-            return b""
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    return None
+                continue
+            except ConnectionResetError:
+                part = b""
+            if not part:
+                return b""
+            received += part
         size = wire.HEADER.unpack_from(received)[0]
         self._received = received[size:]
         return bytes(received[:size])
