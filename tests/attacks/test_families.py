@@ -88,7 +88,7 @@ def test_every_rule_has_a_case(cases: list[Case]) -> None:
 def test_every_deciding_rule_decides(cases: list[Case]) -> None:
     decided = {expect.rule for case in cases for expect in case.expect}
     decided |= {expect.rule for case in cases if case.family == "platform-windows" for expect in predict(case, "windows")}
-    assert {id_ for id_, rule in RULES.items() if not rule.conditional} - decided == set()
+    assert {id_ for id_, rule in RULES.items() if rule.condition is None} - decided == set()
 
 
 def test_rules_are_known(cases: list[Case]) -> None:

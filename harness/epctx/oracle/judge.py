@@ -79,7 +79,7 @@ def _rulings(look: Look, index: int) -> list[Finding]:
 def applicable(look: Look) -> list[Rule]:
     """The rules that apply to a call: those with a condition of their own that it meets, and the one that decides it."""
     decider = RULES[look.expect.rule]
-    return [decider, *(rule for rule in CONDITIONAL if rule is not decider and rule.applies(look))]
+    return [decider, *[rule for rule, condition in CONDITIONAL if condition(look) and rule is not decider]]
 
 
 def _result(observation: Observation, findings: list[Finding]) -> Result:
@@ -101,4 +101,4 @@ def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
     return case.expect if case.expect and profile.platform == "posix" else predict(case, profile.platform)
 
 
-CONDITIONAL = tuple(rule for rule in RULES.values() if rule.conditional)
+CONDITIONAL = tuple((rule, rule.condition) for rule in RULES.values() if rule.condition is not None)

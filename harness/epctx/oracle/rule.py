@@ -34,29 +34,20 @@ HELD: Ruling = None
 
 
 class Look:
-    """One call of a case beside what was expected and what was seen of it: what every rule is given."""
+    """One call of a case beside what was expected and what was seen of it: what every rule is given.
 
-    __slots__ = ("__dict__", "call", "case", "earlier", "expect", "profile", "root", "seen")
+    ``returned``: the call came back, ``accepted`` with success or ``refused`` with an error status. ``allowed`` is the world path
+    of the one file that it may touch, "" for none; ``earlier`` what was expected of the calls before it.
+    """
 
     def __init__(self, case: Case, index: int, expects: Sequence[Expect], seen: Seen, profile: Profile, root: bytes) -> None:
         self.case, self.call = case, case.calls[index]
         self.expect, self.earlier = expects[index], expects[:index]
         self.seen, self.profile, self.root = seen, profile, root
-
-    @cached_property
-    def returned(self) -> bool:
-        """The call came back, with whatever status."""
-        return self.seen.ended == "returned"
-
-    @cached_property
-    def accepted(self) -> bool:
-        """The call came back with success."""
-        return self.seen.ended == "returned" and self.seen.code == OK
-
-    @cached_property
-    def refused(self) -> bool:
-        """The call came back with an error status."""
-        return self.seen.ended == "returned" and self.seen.code != OK
+        self.returned = seen.ended == "returned"
+        self.accepted = self.returned and seen.code == OK
+        self.refused = self.returned and seen.code != OK
+        self.allowed = "" if self.expect.file is None else path_text(self.expect.file)
 
     @cached_property
     def happened(self) -> str:
@@ -72,11 +63,6 @@ class Look:
             return "it was accepted"
         source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
         return f"it was accepted with {seen.output.size} bytes{source}"
-
-    @cached_property
-    def allowed(self) -> str:
-        """The world path of the one file that this call may touch, '' for none."""
-        return "" if self.expect.file is None else path_text(self.expect.file)
 
     @cached_property
     def allowed_names(self) -> frozenset[str]:
@@ -167,11 +153,11 @@ def path_text(path: Name) -> str:
 class Rule:
     """One clause of the specification.
 
-    ``statement`` is the first paragraph of the docstring of the function that judges it, ``why`` the rest. A ``conditional`` rule
-    looks at every call that meets its condition; any other one only at calls that the specification decides by it.
+    ``statement`` is the first paragraph of the docstring of the function that judges it, ``why`` the rest. A rule with a
+    ``condition`` looks at every call that meets it; any other one only at calls that the specification decides by it.
     """
 
-    __slots__ = ("_applies", "_test", "conditional", "id", "severity", "source", "statement", "tier", "why")
+    __slots__ = ("_test", "condition", "id", "severity", "source", "statement", "tier", "why")
 
     def __init__(
         self,
@@ -183,20 +169,17 @@ class Rule:
         test: Callable[[Look], Ruling],
     ) -> None:
         self.id, self.tier, self.severity, self.source = id, tier, severity, source
-        self.conditional, self._applies, self._test = applies is not None, applies, test
+        self.condition, self._test = applies, test
         text = inspect.getdoc(test) or ""
         self.statement, _, self.why = (part.strip() for part in text.partition("\n\n"))
 
-    def applies(self, look: Look) -> bool:
-        """Whether the rule has anything to say about a call."""
-        return look.expect.rule == self.id or bool(self._applies and self._applies(look))
-
     def judge(self, look: Look) -> Ruling:
         """What the rule says about a call that it applies to. One that decides a call is also broken if the outcome is wrong."""
-        if self._applies is None:
+        if self.condition is None:
             return self._test(look)
-        broken = look.decided() if look.expect.rule == self.id else HELD
-        return broken or (self._test(look) if self._applies(look) else HELD)
+        if look.expect.rule != self.id:
+            return self._test(look)
+        return look.decided() or (self._test(look) if self.condition(look) else HELD)
 
 
 RULES: dict[str, Rule] = {}

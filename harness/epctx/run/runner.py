@@ -94,9 +94,9 @@ class Runner:
 
 def _batches(cases: Sequence[Case]) -> list[list[int]]:
     """Indexes of cases by batch, the last to go first: heavy cases alone and early, so that no worker ends up alone with one."""
-    heavy = [[i] for i, case in enumerate(cases) if case.heavy]
-    light = [i for i, case in enumerate(cases) if not case.heavy]
-    return [light[i : i + BATCH] for i in range(0, len(light), BATCH)][::-1] + heavy
+    heavy = [i for i, case in enumerate(cases) if case.heavy]
+    light = sorted(set(range(len(cases))).difference(heavy))
+    return [light[i : i + BATCH] for i in range(0, len(light), BATCH)][::-1] + [[i] for i in heavy]
 
 
 @contextmanager
