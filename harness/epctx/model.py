@@ -20,19 +20,20 @@ def model_bytes(case: Case, root: bytes) -> bytes:
     """The serialised model of a case: its own nodes, or one EPContext node for each call whose name comes from it."""
     if case.model.nodes:
         return _with_nodes(case.model, root)
-    names = [raw(c.name, root) for c in case.calls if c.source == "model" and c.name is not None]
-    return _with_names(names)
+    return _with_names(tuple(raw(c.name, root) for c in case.calls if c.source == "model" and c.name is not None))
 
 
-def names_in(data: bytes) -> list[bytes]:
+@functools.lru_cache(maxsize=KEPT)
+def names_in(data: bytes) -> tuple[bytes, ...]:
     """The values of ``ep_cache_context`` of the EPContext nodes of a serialised model, in order, each byte for byte."""
     model = ModelProto.FromString(data)
-    return [
+    return tuple(
         a.s for node in model.graph.node if node.op_type == "EPContext" for a in node.attribute if a.name == "ep_cache_context"
-    ]
+    )
 
 
-def _with_names(names: Sequence[bytes]) -> bytes:
+@functools.lru_cache(maxsize=KEPT)
+def _with_names(names: tuple[bytes, ...]) -> bytes:
     model, slots = _template(len(names))
     for slot, name in zip(slots, names, strict=True):
         slot.s = name

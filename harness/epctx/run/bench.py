@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -25,11 +26,14 @@ from epctx.spec import predict
 from epctx.target import Launch
 
 SPEC = profile("spec")
+TURNS = 10
+"""How often bare reads and judged cases take turns."""
 
 
 class Bench(Struct, frozen=True):
     """Rates per second of the bare helper in a C++ loop and of judged cases in a changed and in a rebuilt world.
 
+    ``ratio`` is the judged cases in a changed world for each bare read.
     ``stages`` says where a case's time goes in a worker that also judges, in microseconds for each case.
     """
 
@@ -37,12 +41,8 @@ class Bench(Struct, frozen=True):
     bare: float
     changed: float
     rebuilt: float
+    ratio: float
     stages: dict[str, float]
-
-    @property
-    def ratio(self) -> float:
-        """Judged cases in a changed world for each bare read."""
-        return self.changed / self.bare
 
 
 def listed() -> list[Case]:
@@ -64,15 +64,23 @@ def listed() -> list[Case]:
 
 
 def bench(launch: Launch, seconds: float) -> Bench:
-    """Measure one target, for about ``seconds`` for each figure. HarnessError if the bare loop fails."""
+    """Measure one target, for about ``seconds`` for each figure. HarnessError if the bare loop fails.
+
+    Bare reads and judged cases take turns, and each figure is the median of its turns: both then meet the same machine, however
+    busy its neighbours are.
+    """
     cases, packed = listed(), msgspec.msgpack.encode(launch)
     with Runner(jobs=1) as runner:
         list(check(runner, launch, cases, SPEC, controls=False))  # worker and driver are up, caches are warm
-        changed = _rate(lambda: check(runner, launch, cases * 20, SPEC, controls=False), seconds)
+        turns = []
+        for _ in range(TURNS):
+            changed = _rate(lambda: check(runner, launch, cases * 20, SPEC, controls=False), seconds / TURNS)
+            turns.append((bare(launch, seconds / TURNS), changed))
         with_stages = runner.call(measure_stages, packed, msgspec.msgpack.encode(cases), seconds)
         runner.call(rebuild_always)
         rebuilt = _rate(lambda: check(runner, launch, cases, SPEC, controls=False), seconds)
-    return Bench(launch.target, bare(launch, seconds), changed, rebuilt, with_stages)
+    bares, changes, ratios = zip(*((b, c, c / b) for b, c in turns), strict=True)
+    return Bench(launch.target, median(bares), median(changes), rebuilt, median(ratios), with_stages)
 
 
 def bare(launch: Launch, seconds: float) -> float:

@@ -27,7 +27,7 @@ from epctx.target import Launch
 P = ParamSpec("P")
 T = TypeVar("T")
 
-BATCH = 24
+BATCH = 64
 """Cases in a batch: enough to hide the hand-over, few enough to share the work evenly."""
 
 

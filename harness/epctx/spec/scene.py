@@ -103,8 +103,12 @@ def model_directory(case: Case) -> Name | None:
     A model that was given by a path which leads out of the world has none either: nothing in the world is then inside.
     """
     plain = _plain_directory(case.model.given)
-    if plain is not None and not any(isinstance(e, Link | Mount) and plain.startswith(raw(e.path)) for e in case.world.entries):
-        return plain.decode()
+    if plain is not None:
+        for entry in case.world.entries:
+            if isinstance(entry, Link | Mount) and plain.startswith(raw(entry.path)):
+                break
+        else:
+            return plain.decode()
     scene = scene_of(case, "posix")
     path = scene.tree.world_path(scene.base.place.path) if scene.base else None
     return None if path is None else name_of(path)

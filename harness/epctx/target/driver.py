@@ -68,7 +68,7 @@ class Driver:
         received, deadline = self._received, time.monotonic() + seconds
         while len(received) < self._wanted():
             try:
-                part = self.link.recv(1 << 16)  # one system call, where a timeout in Python would take two
+                part = self.link.recv(1 << 14)  # one system call, where a timeout in Python would take two
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     return None

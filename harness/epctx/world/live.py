@@ -159,10 +159,10 @@ class LiveWorld:
             if name in standing.inventory.digests:
                 return standing.inventory.digests[name]
             entry = standing.plan.get(name)
-            if isinstance(entry, File | ModelFile):
-                return digest_of(entry)
             if isinstance(entry, Link):
                 return digest(raw(entry.to, self.plot.root))
+            if isinstance(entry, File | ModelFile):
+                return self._planned_digest(name)
         return ""
 
     def _digest_now(self, path: bytes, found: Signature) -> str:
@@ -199,14 +199,24 @@ class LiveWorld:
         """The world paths of the files whose whole content has this size and digest; none for empty contents."""
         if not size:
             return ()
-        plan, inventory = self._standing.plan, self._standing.inventory
+        inventory = self._standing.inventory
         holders = [path for path, known in inventory.digests.items() if known == wanted]
         for path, found in inventory.signatures.items():
-            if found[3] == size and path not in inventory.digests:
-                entry = plan.get(path)
-                if isinstance(entry, File | ModelFile) and digest_of(entry) == wanted:
-                    holders.append(path)
+            if found[3] == size and path not in inventory.digests and self._planned_digest(path) == wanted:
+                holders.append(path)
         return tuple(dict.fromkeys(text_of(name) for path in holders for name in inventory.names_at(path)))
+
+    def _planned_digest(self, path: bytes) -> str:
+        """The digest of the file that was declared at a path; empty where none was."""
+        standing = self._standing
+        known = standing.contents.get(path)
+        if known is not None:
+            return known
+        entry = standing.plan.get(path)
+        if not isinstance(entry, File | ModelFile):
+            return ""
+        standing.contents[path] = known = digest_of(entry)
+        return known
 
     def leaks(self, data: bytes | bytearray | mmap.mmap) -> tuple[str, ...]:
         """The world paths of files outside the model directory of which bytes occur in ``data``.

@@ -25,7 +25,7 @@ class Standing:
 
     ``plan`` is what was declared, ``inventory`` what it looks like, ``directory`` the model directory. ``dirty`` holds the paths
     that are not as planned any more, and ``lost`` is that even this is not known: both are the observer's to set. ``marks`` are
-    the bytes that tell each file outside the model directory.
+    the bytes that tell each file outside the model directory, ``contents`` the digests of planned files, where anybody asked.
     """
 
     def __init__(self, plot: Plot) -> None:
@@ -54,6 +54,7 @@ class Standing:
         self.marks: dict[bytes, bytes] = {}
         self.dirty: set[bytes] = set()
         self.lost = False
+        self.contents: dict[bytes, str] = {}
         self._uses: dict[bytes, int] = {}
         self._hard_links: dict[bytes, bytes] = {}
         self._special = False
@@ -114,9 +115,13 @@ class Standing:
             entry = plan[path]
             if path in directories or isinstance(entry, Mount) or (isinstance(entry, File) and entry.attribute):
                 return True
-        gone = [path for path in (*changed, *removed) if path in self.plan]
-        if any(isinstance(self.plan[path], Dir) for path in gone):
-            return True
+        standing = self.plan
+        for path in (*changed, *removed):
+            if isinstance(standing.get(path), Dir):
+                return True
+        if not self._hard_links:
+            return False
+        gone = {path for path in (*changed, *removed) if path in standing}
         return any(to in gone and path not in gone for path, to in self._hard_links.items())
 
     def _rebuild(self, plan: Plan) -> None:
@@ -146,6 +151,7 @@ class Standing:
             was, entry = self.plan.get(path), plan[path]
             if isinstance(entry, ModelFile) and isinstance(was, ModelFile) and path not in self.dirty:
                 self.inventory.learn(path, signature(self.builder.rewrite_model(entry.data)))
+                self.contents.pop(path, None)
                 continue
             anew.append(path)
             if was is not None:
@@ -179,6 +185,7 @@ class Standing:
         self._uses[split(path)[0]] -= 1
         self._forget(path)
         self.marks.pop(path, None)
+        self.contents.pop(path, None)
         if isinstance(entry, HardLink):
             to = self._hard_links.pop(path)
             if to in self.inventory.signatures:

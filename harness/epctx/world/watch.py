@@ -10,6 +10,7 @@ import struct
 from typing import TypeAlias
 
 from epctx import syscalls
+from epctx.errors import HarnessError
 from epctx.syscalls import IN_ATTRIB, IN_CLOSE_WRITE, IN_CREATE, IN_DELETE, IN_MODIFY, IN_MOVED_FROM, IN_MOVED_TO, IN_OPEN
 
 _OF_DIRECTORY = (
@@ -17,7 +18,7 @@ _OF_DIRECTORY = (
 )
 _OF_FILE = IN_OPEN | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | syscalls.IN_DONT_FOLLOW
 _HEADER = struct.Struct("iIII")
-_BUFFER = 1 << 16
+_BUFFER = 1 << 14
 
 Inode: TypeAlias = tuple[int, int]
 """Number and device of an inode."""
@@ -29,8 +30,14 @@ class Watch:
     """Watches on directories (their entries are seen by name) and on files (an inode is seen under whatever name)."""
 
     def __init__(self) -> None:
-        """Open the descriptor."""
-        self.fd = syscalls.inotify_init()
+        """Open the descriptor. HarnessError if this user has no more."""
+        try:
+            self.fd = syscalls.inotify_init()
+        except OSError as error:
+            raise HarnessError(
+                f"Nothing more can be watched here ({error.strerror}): raise the sysctl fs.inotify.max_user_instances, or use "
+                "fewer jobs."
+            ) from error
         self._watched: dict[int, bytes | Inode] = {}
         self._numbers: dict[bytes | Inode, int] = {}
 
