@@ -230,11 +230,20 @@ class Model(Struct, frozen=True):
 
 
 class Callback(Struct, frozen=True):
-    """A scripted application callback: it answers with ``code`` and ``text``, and a read with ``content`` (None: NULL and 0)."""
+    """A scripted application callback: it answers with ``code`` and ``text``, and a read with ``content`` (None: a NULL buffer).
+
+    A content beside another code than OK is a buffer that the callback leaves behind when it fails.
+    """
 
     content: Content | None = None
     code: int = OK
     text: Name = ""
+    size: int | None = None
+    """read: what it says the size of the buffer is; None: the truth."""
+    waits: int = 0
+    """Before it answers, it waits until so many invocations are in flight at once, for half a second at most."""
+    reenters: Name | None = None
+    """Before it answers, it reads or writes this name through the target, by the same config."""
 
 
 class Resize(Struct, frozen=True):
@@ -263,7 +272,9 @@ class Call(Struct, frozen=True):
     name: Name | None = None
     source: Literal["model", "caller"] = "model"
     payload: Content | None = Content("payload")
-    """write: the bytes to write; None is a NULL buffer of size 0."""
+    """write: the bytes to write; None is a NULL buffer."""
+    null_size: int = 0
+    """write: the size that is given with a NULL buffer."""
     fallback: Name | msgspec.UnsetType | None = msgspec.UNSET
     """write: the separate name for the disk; unset calls the overload without it."""
     read_callback: Callback | None = None
@@ -276,6 +287,8 @@ class Call(Struct, frozen=True):
     """read: afterwards the output is moved, move-assigned, moved onto itself and replaced, before it is destroyed."""
     accessors: bool = True
     """Whether the runtime offers the functions that give the callbacks of a config; without them a config is of no use."""
+    lingers: bool = False
+    """Whether the harness stays for a moment after the call, to see callbacks that come late."""
     resize: Resize | None = None
     race: Race | None = None
 

@@ -33,6 +33,7 @@ from epctx.spec.tree import NAME_MAX, PATH_MAX, ROOT, Place, Tree
 
 MAX_ENTRIES = 256
 MAX_CALLS = 64
+MAX_WAITS = 64
 MAX_ROUNDS = 10_000
 MAX_DEPTH = 32
 MAX_PATH = 3500
@@ -166,6 +167,8 @@ def _names(case: Case) -> Iterator[tuple[str, Name]]:
             yield f"{at}.fallback", call.fallback
         for which, callback in _callbacks(call):
             yield f"{at}.{which}.text", callback.text
+            if callback.reenters is not None:
+                yield f"{at}.{which}.reenters", callback.reenters
         if call.resize is not None:
             yield f"{at}.resize.path", call.resize.path
         if call.race is not None:
@@ -352,7 +355,10 @@ def _calls(case: Case, tree: Tree) -> None:
     for index, call in enumerate(case.calls):
         at = f"$.calls[{index}]"
         for which, callback in _callbacks(call):
-            _range(f"{at}.{which}.code", callback.code, 0, (1 << 31) - 1)
+            _callback(f"{at}.{which}", callback)
+        _range(f"{at}.null_size", call.null_size, 0, MAX_SPARSE)
+        if call.null_size and (call.op != "write" or call.payload is not None):
+            raise Wrong(f"{at}.null_size", "only a write without a payload gives a size of its own; make the payload null")
         if call.resize is not None:
             _range(f"{at}.resize.size", call.resize.size, 0, MAX_SPARSE)
             if _declared(f"{at}.resize.path", call.resize.path, tree).nodes[-1].kind != "file":
@@ -366,6 +372,15 @@ def _calls(case: Case, tree: Tree) -> None:
                 raise Wrong(f"{at}.race", "two entries of which one is or contains the other cannot be exchanged; name two")
             if tree.mount_of(Place(a.nodes[:-1], a.names)) is not tree.mount_of(Place(b.nodes[:-1], b.names)):
                 raise Wrong(f"{at}.race", "entries on two file systems cannot be exchanged; name two on one")
+
+
+def _callback(at: str, callback: Callback) -> None:
+    _range(f"{at}.code", callback.code, 0, (1 << 31) - 1)
+    _range(f"{at}.waits", callback.waits, 0, MAX_WAITS)
+    if callback.size is not None:
+        _range(f"{at}.size", callback.size, 0, MAX_SPARSE)
+    if callback.reenters is not None and not raw(callback.reenters):
+        raise Wrong(f"{at}.reenters", "a callback reads or writes a name, which is not empty; leave it out for none")
 
 
 def _declared(at: str, name: Name, tree: Tree) -> Place:

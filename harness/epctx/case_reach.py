@@ -56,7 +56,10 @@ def reach(case: Case, tree: Tree) -> None:
     for index, call in enumerate(case.calls):
         starts = [tree.cwd] if call.source == "caller" else bases
         fallback = None if call.fallback is msgspec.UNSET else call.fallback
-        for which, name in (("name", call.name), ("fallback", fallback)):
+        names = [("name", call.name), ("fallback", fallback)]
+        names += [("read_callback.reenters", call.read_callback.reenters)] if call.read_callback else []
+        names += [("write_callback.reenters", call.write_callback.reenters)] if call.write_callback else []
+        for which, name in names:
             if name is not None:
                 _name(f"$.calls[{index}].{which}", name, tree, starts)
 

@@ -100,8 +100,28 @@ class CallbackSeen(Struct, frozen=True):
     name: str
     """The name's bytes in hex."""
     size: int = 0
+    """write: of the payload that it was given; read: what it said the size of its buffer is."""
     digest: str = ""
+    """write: of the payload."""
     state_ok: bool = True
+    """Whether the state was one that is registered with a callback of this direction."""
+    allocator_ok: bool = True
+    """read: whether the allocator was the one that the target was given, or else the default one."""
+    null: bool = False
+    """write: whether the buffer was NULL."""
+    late: bool = False
+    """Whether no call was in progress."""
+    met: bool = False
+    """Whether as many invocations were in flight as it waits for."""
+    reentered: int | None = None
+    """The code that came back from the call that it made on the target; None if it made none."""
+    registration: int = 0
+    """The number of the registration whose state it was given."""
+    thread: int = 0
+    """The number of its thread, in the order in which threads came."""
+    started: float = 0.0
+    """Seconds from the beginning of the call."""
+    ended: float | None = None
 
 
 class RaceSeen(Struct, frozen=True):

@@ -12,7 +12,7 @@ import pytest
 from tests.native.running import Running
 
 from epctx.case import FAIL, INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Content, stream
-from epctx.observation import CallbackSeen, digest
+from epctx.observation import digest
 from epctx.target import build, wire
 
 Start = Callable[..., Running]
@@ -88,7 +88,140 @@ def test_a_write_callback_takes_the_data(on_either_runtime: Running) -> None:
     call = Call("write", payload=Content("taken"), write_callback=Callback(), fallback="../unused")
     seen = on_either_runtime.call(call, "../any/name").seen
     assert seen.code == OK
-    assert seen.callbacks == (CallbackSeen("write", b"../any/name".hex(), 96, digest(stream("taken", 96))),)
+    (called,) = seen.callbacks
+    assert (called.direction, bytes.fromhex(called.name), called.size) == ("write", b"../any/name", 96)
+    assert called.digest == digest(stream("taken", 96))
+
+
+@pytest.mark.parametrize("size", [wire.INLINE_LIMIT, wire.INLINE_LIMIT + 1, 3 << 20])
+def test_a_payload_of_any_size_is_known_by_its_digest(reference: Running, size: int) -> None:
+    call = Call("write", payload=Content("taken", size), write_callback=Callback())
+    (called,) = reference.call(call, "name").seen.callbacks
+    assert (called.size, called.digest) == (size, digest(stream("taken", size)))
+
+
+@pytest.mark.parametrize(
+    ("callback", "size"),
+    [
+        (Callback(None, size=0), 0),
+        (Callback(Content("c"), size=0), 0),
+        (Callback(Content("c"), size=40), 40),
+        (Callback(Content("c"), size=4096), 4096),
+        (Callback(Content("c", 1 << 20), size=1 << 40), 1 << 40),
+    ],
+)
+def test_a_callback_may_lie_about_its_size(on_either_runtime: Running, callback: Callback, size: int) -> None:
+    reply = on_either_runtime.call(Call("read", read_callback=callback), "name")
+    content = stream("c", callback.content.size)[:size] if callback.content else b""
+    assert reply.seen.output is not None
+    assert (reply.seen.code, reply.seen.output.size, bytes(reply.output)) == (OK, size, content)
+    assert [c.size for c in reply.seen.callbacks] == [size]
+    assert reply.seen.memory.allocated == reply.seen.memory.freed
+    assert reply.seen.memory.bad_frees == 0
+
+
+def test_a_callback_may_give_a_size_without_a_buffer(reference: Running) -> None:
+    seen = reference.call(Call("read", read_callback=Callback(None, size=1)), "name").seen
+    assert (seen.code, seen.memory.allocated) == (FAIL, 0)
+
+
+def test_a_null_buffer_may_have_a_size(reference: Running) -> None:
+    call = Call("write", payload=None, null_size=7, write_callback=Callback())
+    assert (reference.call(call, "name").seen.code, reference.call(call, "name").seen.callbacks) == (INVALID_ARGUMENT, ())
+    (called,) = reference.call(Call("write", payload=None, write_callback=Callback()), "name").seen.callbacks
+    assert (called.null, called.size) == (True, 0)
+
+
+def test_an_invocation_is_recorded_with_its_circumstances(reference: Running) -> None:
+    seen = reference.call(Call("read", allocator="caller", read_callback=Callback(Content("c"))), "name").seen
+    (called,) = seen.callbacks
+    assert (called.state_ok, called.allocator_ok, called.late, called.thread, called.registration) == (True, True, False, 0, 0)
+    assert called.ended is not None
+    assert 0 <= called.started <= called.ended <= seen.seconds
+
+
+WRONG = (
+    """
+#include "onnxruntime_experimental_c_api.h"
+#include <chrono>
+#include <thread>
+template <typename Function>
+void Get(const OrtApi* api, const OrtEpContextConfig* config, const char* name, Function& function, void*& state) {
+  using Getter = OrtStatus* (*)(const OrtEpContextConfig*, Function*, void**);
+  reinterpret_cast<Getter>(api->GetExperimentalFunction(name))(config, &function, &state);
+}
+"""
+    + READ
+    + """
+  OrtReadNamedBufferFunc read = nullptr;
+  void *state = nullptr, *buffer = nullptr;
+  size_t size = 0;
+  Get(api, config, "OrtEpApi_EpContextConfig_GetEpContextDataReadFunc_SinceV28", read, state);
+"""
+)
+
+
+def test_a_wrong_state_and_a_wrong_allocator_are_noticed(compiled: Compile, start: Start, tmp_path: Path) -> None:
+    lines = WRONG + "return read(&state, name, allocator, &buffer, &size); }"
+    running = start(library=compiled(OUTPUT + lines, tmp_path))
+    (called,) = running.call(Call("read", allocator="caller", read_callback=Callback()), "name").seen.callbacks
+    assert (called.state_ok, called.allocator_ok) == (False, True)
+    (called,) = running.call(Call("read", read_callback=Callback()), "name").seen.callbacks
+    assert (called.state_ok, called.allocator_ok) == (False, False)
+
+
+def test_a_late_callback_is_waited_for_where_the_case_asks_for_it(compiled: Compile, start: Start, tmp_path: Path) -> None:
+    lines = (
+        WRONG
+        + """
+      std::thread([=]() mutable {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        read(state, "late", allocator, &buffer, &size);
+      }).detach();
+      return nullptr;
+    }"""
+    )
+    running = start(library=compiled(OUTPUT + lines, tmp_path))
+    seen = running.call(Call("read", lingers=True, read_callback=Callback(Content("c"))), "name").seen
+    (called,) = seen.callbacks
+    assert (called.late, called.state_ok, called.thread, seen.memory.allocated) == (True, True, 0, 0)
+    for _ in range(10):  # a late callback of one call is none of the next
+        assert running.call(Call("read", read_callback=Callback(Content("c"))), "name").seen.callbacks == ()
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_a_callback_waits_for_others(compiled: Compile, start: Start, tmp_path: Path, others: int) -> None:
+    lines = (
+        WRONG
+        + """
+      void* none = nullptr;
+      size_t nothing = 0;
+      std::thread other(read, state, "other", allocator, &none, &nothing);
+      OrtStatus* status = read(state, name, allocator, &buffer, &size);
+      other.join();
+      return status;
+    }"""
+    )
+    running = start(library=compiled(OUTPUT + lines, tmp_path))
+    seen = running.call(Call("read", read_callback=Callback(waits=1 + others)), "name").seen
+    assert [c.met for c in seen.callbacks] == [others == 1] * 2
+    assert sorted(c.thread for c in seen.callbacks) == [0, 1]
+    assert (seen.seconds < 0.4) == (others == 1)
+
+
+def test_a_callback_comes_back_to_the_target(on_either_runtime: Running) -> None:
+    read = Call("read", read_callback=Callback(Content("c"), reenters="inner"))
+    reply = on_either_runtime.call(read, "outer")
+    assert [(bytes.fromhex(c.name), c.reentered) for c in reply.seen.callbacks] == [(b"outer", OK), (b"inner", None)]
+    assert bytes(reply.output) == stream("c", 96)
+    assert (reply.seen.memory.allocated, reply.seen.memory.live) == (2, 0)
+    write = Call("write", write_callback=Callback(reenters="inner", code=FAIL, text="no"))
+    seen = on_either_runtime.call(write, "outer").seen
+    assert [(c.reentered, c.digest) for c in seen.callbacks] == [
+        (FAIL, digest(stream("payload", 96))),
+        (None, digest(stream("payload", 96))),
+    ]
+    assert seen.memory.statuses == seen.memory.statuses_released == 2
 
 
 def test_a_null_name_stays_null(reference: Running) -> None:

@@ -18,7 +18,7 @@
 
 namespace epctx {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kInlineLimit = 32 * 1024;
 
 enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3 };
@@ -29,8 +29,9 @@ enum RequestFlag : uint32_t {
   kMoves = 1u << 2,             // exercise moves of the output afterwards
   kSeparateFallback = 1u << 3,  // write: call the overload with a fallback name (kFallback; absent: NULL)
   kPayloadInBulk = 1u << 4,     // write: the payload is the first `payload_size` bytes of fd 4
+  kNullPayload = 1u << 5,       // write: the buffer is NULL, and its size `payload_size`
   kNoAccessors = 1u << 6,       // the runtime does not offer the functions that give the callbacks of a config
-  kNullPayload = 1u << 5,       // write: the buffer is NULL
+  kLingers = 1u << 7,           // after the call, wait for a moment for callbacks that come late
 };
 
 enum class AllocatorKind : uint32_t { kDefault = 0, kCaller = 1, kNull = 2, kError = 3 };
@@ -41,8 +42,8 @@ enum class Tag : uint32_t {
   kFallback = 2,
   kModelPath = 3,  // what Graph_GetModelPath gives; empty for a model from memory
   kPayload = 4,
-  kReadCallback = 5,   // CallbackScript, then its data: the payload (`data_size` bytes), then the text
-  kWriteCallback = 6,  // CallbackScript, then the text
+  kReadCallback = 5,   // CallbackScript, then its content, the name that it re-enters with, and the text
+  kWriteCallback = 6,  // the same, without a content
   kResize = 7,         // u64 size, then the path: while the target allocates, the file is cut or grown
   kRace = 8,           // u32 rounds, u32 length of a, then path a, then path b: exchanged without pause while the call repeats
   kRaceInside = 9,     // bytes of a good result, for sorting the rounds
@@ -55,7 +56,7 @@ enum class Tag : uint32_t {
   // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","moves","load"],"error":""}
   kHelloText = 32,
   kMessage = 33,     // the status's text, any bytes
-  kOutput = 34,      // the output's bytes, when not in bulk
+  kOutput = 34,      // the output's bytes as far as they may be looked at, or, where those are in bulk, u64 how many
   kException = 35,   // what() of an exception that reached the C boundary
   kCallback = 36,    // CallbackRecord, then the name's bytes, then (write) the payload's bytes when at most kInlineLimit
   kMoveFault = 37,   // a broken promise of a move, in words
@@ -82,18 +83,38 @@ struct Request {  // follows the header; fields follow it
   uint64_t payload_size;
 };
 
+enum ScriptFlag : uint32_t {
+  kHasContent = 1u << 0,  // read: without it the buffer is NULL
+};
+
 struct CallbackScript {
-  int32_t code;          // OrtErrorCode of the status to give, 0 for success
-  uint32_t has_content;  // read: 0 gives a NULL buffer and size 0
-  uint64_t data_size;
+  int32_t code;            // OrtErrorCode of the status to give, 0 for success
+  uint32_t flags;          // ScriptFlag
+  uint64_t content_size;   // read: bytes to allocate and fill
+  uint64_t reported_size;  // read: what the size is set to
+  uint32_t waits;  // returns once so many invocations are in flight at once, or after half a second; 0 and 1: does not wait
+  uint32_t reenters_size;  // of the name that it reads or writes through the target before it answers; 0: none
+};
+
+enum CallbackFlag : uint32_t {
+  kStateOk = 1u << 0,      // the state pointer was one that was registered with a callback of this direction
+  kAllocatorOk = 1u << 1,  // read: the allocator was the one that the target was given, or the default one
+  kLate = 1u << 2,         // no call was in progress
+  kMet = 1u << 3,          // as many invocations were in flight as it was to wait for
+  kNullBuffer = 1u << 4,   // write: the buffer was NULL
+  kInBulk = 1u << 5,       // write: the payload's bytes are at `bulk_offset` of fd 4
 };
 
 struct CallbackRecord {
   uint32_t direction;  // 0 read, 1 write
-  uint32_t state_ok;   // the state pointer was the registered one
-  uint64_t size;
+  uint32_t flags;      // CallbackFlag
+  uint64_t size;       // read: what the size was set to; write: what was given
+  uint64_t bulk_offset;
+  uint64_t started, ended;  // nanoseconds since the first call of the request began; `ended` is 0 if it has not
+  uint32_t registration;    // which registration's state it was given, from 0
+  uint32_t thread;          // threads are numbered as they come
+  int32_t reentered;        // OrtErrorCode of the call that it made on the target; -1: it made none
   uint32_t name_size;
-  uint32_t reserved;
 };
 
 struct RaceCounts {
@@ -101,7 +122,7 @@ struct RaceCounts {
 };
 
 enum ReplyFlag : uint32_t {
-  kOutputInBulk = 1u << 0,  // the output is the first `output_size` bytes of fd 4
+  kOutputInBulk = 1u << 0,  // the output's bytes are the first of fd 4
   kOutputNull = 1u << 1,    // data() was NULL
   kAdopted = 1u << 2,       // data() was the buffer that the callback allocated
   kThrew = 1u << 3,         // an exception reached the C boundary (kException)

@@ -9,8 +9,25 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from epctx.case import Call, Case, Device, Dir, Entry, Expect, Fifo, File, HardLink, Link, Mount, Socket, content_of, raw, shown
-from epctx.observation import Observation, Seen, State
+from epctx.case import (
+    Call,
+    Callback,
+    Case,
+    Device,
+    Dir,
+    Entry,
+    Expect,
+    Fifo,
+    File,
+    HardLink,
+    Link,
+    Mount,
+    Socket,
+    content_of,
+    raw,
+    shown,
+)
+from epctx.observation import CallbackSeen, Observation, Seen, State
 from epctx.report.console import indented
 from epctx.report.terminal import labelled
 
@@ -96,7 +113,9 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
         words.append(f"fallback {shown(call.fallback)}")
     for label, script in (("read callback", call.read_callback), ("write callback", call.write_callback)):
         if script:
-            words.append(f"{label} answering {'OK' if not script.code else f'code {script.code}'}")
+            words.append(f"{label} {_script(script, reads=label.startswith('read'))}")
+    if call.op == "write" and call.payload is None:
+        words.append(f"a NULL buffer of {call.null_size:,} bytes")
     if call.allocator != "default":
         words.append(f"allocator {call.allocator}")
     for flag, label in ((call.held, "into an output that holds data"), (call.moves, "then moves the output")):
@@ -118,6 +137,17 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
             ("rule", expect.rule),
         ]
     )
+
+
+def _script(script: Callback, reads: bool) -> str:
+    """What a callback does, in words."""
+    words = [f"waits until {script.waits} are in flight"] if script.waits > 1 else []
+    words += [f"comes back with {shown(script.reenters)}"] if script.reenters is not None else []
+    if reads:
+        given = "NULL" if script.content is None else f"{script.content.size:,} bytes"
+        words.append(f"gives {given}" + (f", which it says are {script.size:,}" if script.size is not None else ""))
+    words.append("answers OK" if not script.code else f"answers code {script.code}, {shown(script.text)!r}")
+    return ", ".join(words)
 
 
 def observation_detail(observation: Observation) -> RenderableType:
@@ -151,7 +181,7 @@ def _seen(number: int, seen: Seen) -> RenderableType:
     for path in seen.leaks:
         row("leaked", path)
     for callback in seen.callbacks:
-        row("callback", f"{callback.direction} {shown(bytes.fromhex(callback.name))}, {callback.size} bytes")
+        row("callback", _invocation(callback))
     memory = seen.memory
     row("memory", f"{memory.allocated} allocated, {memory.freed} freed, {memory.live} bytes live, peak {memory.peak:,} bytes")
     if seen.race:
@@ -161,6 +191,22 @@ def _seen(number: int, seen: Seen) -> RenderableType:
             f"{race.rounds} rounds: {race.inside} inside, {race.refused} refused, {race.outside} outside, {race.torn} torn",
         )
     return labelled(rows)
+
+
+def _invocation(seen: CallbackSeen) -> str:
+    words = [f"{seen.direction} {shown(bytes.fromhex(seen.name))}", f"{seen.size:,} bytes" + (" at NULL" if seen.null else "")]
+    if seen.registration:
+        words.append(f"registration {seen.registration}")
+    if seen.thread:
+        words.append(f"thread {seen.thread}")
+    for flag, text in ((not seen.state_ok, "a wrong state"), (not seen.allocator_ok, "a wrong allocator"), (seen.late, "late")):
+        words += [text] if flag else []
+    if seen.met:
+        words.append("met the others")
+    if seen.reentered is not None:
+        words.append(f"came back with code {seen.reentered}")
+    end = "…" if seen.ended is None else f"{seen.ended * 1e6:,.0f}"
+    return f"{', '.join(words)}, {seen.started * 1e6:,.0f} to {end} us"
 
 
 def _state(state: State) -> str:

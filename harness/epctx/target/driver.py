@@ -104,6 +104,7 @@ def request(
     parts: list[bytes] = [wire.field(wire.CWD, cwd)]
     flags = wire.GRAPH if call.source == "model" else 0
     flags |= (wire.HELD if call.held else 0) | (wire.MOVES if call.moves else 0) | (0 if call.accessors else wire.NO_ACCESSORS)
+    flags |= wire.LINGERS if call.lingers else 0
     size = 0
     if name is not None:
         parts.append(wire.field(wire.NAME, name))
@@ -117,6 +118,7 @@ def request(
         payload = call.payload
         if payload is None:
             flags |= wire.NULL_PAYLOAD
+            size = call.null_size
         else:
             data, size = stream(payload.key, payload.size), payload.size
             if size > wire.INLINE_LIMIT:
@@ -126,9 +128,9 @@ def request(
             else:
                 parts.append(wire.field(wire.PAYLOAD, data))
     if call.read_callback:
-        parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback)))
+        parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback, root)))
     if call.write_callback:
-        parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback)))
+        parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback, root)))
     parts.append(extra)
     fixed = wire.REQUEST.pack(
         wire.OPS[call.op], flags, wire.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size
@@ -154,7 +156,9 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     output: bytes | mmap.mmap = b""
     seen_output = None
     if call.op == "read":
-        output = _bulk_view(bulk, size) if flags & wire.OUTPUT_IN_BULK else fields.get(wire.OUTPUT, [b""])[0]
+        output = fields.get(wire.OUTPUT, [b""])[0]
+        if flags & wire.OUTPUT_IN_BULK:
+            output = _bulk_view(bulk, wire.SIZE.unpack(output)[0])
         seen_output = Output(size, digest(memoryview(output)), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED))
     race = fields.get(wire.RACE_COUNT)
     seen = Seen(
@@ -177,7 +181,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
             released,
             bad_releases,
         ),
-        callbacks=tuple(map(_callback, fields.get(wire.CALLBACK, ()))),
+        callbacks=tuple(_callback(record, bulk) for record in fields.get(wire.CALLBACK, ())),
         moves=tuple(m.decode() for m in fields.get(wire.MOVE_FAULT, ())),
         race=RaceSeen(*wire.RACE_COUNTS.unpack(race[0])[:5]) if race else None,
         names=tuple(n.hex() for n in fields.get(wire.LOADED_NAME, ())),
@@ -190,10 +194,23 @@ def _bulk_view(bulk: int, size: int) -> mmap.mmap:
     return mmap.mmap(bulk, size, access=mmap.ACCESS_READ)
 
 
-def _callback(data: bytes) -> CallbackSeen:
-    direction, state_ok, size, name_size, _ = wire.RECORD.unpack_from(data)
+def _callback(data: bytes, bulk: int) -> CallbackSeen:
+    direction, flags, size, offset, started, ended, registration, thread, reentered, name_size = wire.RECORD.unpack_from(data)
     name = data[wire.RECORD.size : wire.RECORD.size + name_size]
-    payload = data[wire.RECORD.size + name_size :]
+    payload = os.pread(bulk, size, offset) if flags & wire.IN_BULK else data[wire.RECORD.size + name_size :]
     return CallbackSeen(
-        "write" if direction else "read", name.hex(), size, digest(payload) if len(payload) == size else "", bool(state_ok)
+        "write" if direction else "read",
+        name.hex(),
+        size,
+        digest(payload) if direction and len(payload) == size else "",
+        state_ok=bool(flags & wire.STATE_OK),
+        allocator_ok=bool(flags & wire.ALLOCATOR_OK),
+        null=bool(flags & wire.NULL_BUFFER),
+        late=bool(flags & wire.LATE),
+        met=bool(flags & wire.MET),
+        reentered=None if reentered < 0 else reentered,
+        registration=registration,
+        thread=thread,
+        started=started / 1e9,
+        ended=ended / 1e9 if ended else None,
     )

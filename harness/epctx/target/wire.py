@@ -10,15 +10,15 @@ from typing import Any
 from epctx.case import Attribute, Callback, Node, Struct, raw, stream
 from epctx.errors import HarnessError
 
-PROTOCOL = 1
+PROTOCOL = 2
 INLINE_LIMIT = 32 * 1024
 """Payloads and outputs of more bytes go through bulk memory."""
 
 HEADER = struct.Struct("<II")
 FIELD = struct.Struct("<II")
 REQUEST = struct.Struct("<IIIIqQ")
-SCRIPT = struct.Struct("<iIQ")
-RECORD = struct.Struct("<IIQII")
+SCRIPT = struct.Struct("<iIQQII")
+RECORD = struct.Struct("<IIQQQQIIiI")
 SIZE = struct.Struct("<Q")
 PAIR = struct.Struct("<II")
 RACE_COUNTS = struct.Struct("<6I")
@@ -27,8 +27,8 @@ REPLY = struct.Struct("<Ii12Q")
 HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2
 
 OPS = {"read": 1, "write": 2, "load": 3}
-GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD = (1 << n for n in range(6))
-NO_ACCESSORS = 1 << 6
+GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSORS, LINGERS = (1 << n for n in range(8))
+HAS_CONTENT = 1 << 0
 ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 
 (
@@ -48,6 +48,7 @@ ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 ) = range(1, 14)
 (HELLO_TEXT, MESSAGE, OUTPUT, EXCEPTION, CALLBACK, MOVE_FAULT, RACE_COUNT, LOADED_NAME) = range(32, 40)
 
+STATE_OK, ALLOCATOR_OK, LATE, MET, NULL_BUFFER, IN_BULK = (1 << n for n in range(6))
 OUTPUT_IN_BULK, OUTPUT_NULL, ADOPTED, THREW, NOT_HELD, CALLER_RELEASED = (1 << n for n in range(6))
 
 UNDEFINED, INT, INTS, FLOAT, FLOATS, STRING, STRINGS = range(7)
@@ -65,11 +66,14 @@ def message(kind: int, body: bytes) -> bytes:
     return HEADER.pack(HEADER.size + len(body), kind) + body
 
 
-def script(callback: Callback) -> bytes:
-    """A scripted callback: its fixed part, its payload, its text."""
+def script(callback: Callback, root: bytes) -> bytes:
+    """A scripted callback: its fixed part, its content, the name that it re-enters with, its text."""
     content = callback.content
     data = b"" if content is None else stream(content.key, content.size)
-    return SCRIPT.pack(callback.code, content is not None, len(data)) + data + raw(callback.text)
+    again = b"" if callback.reenters is None else raw(callback.reenters, root)
+    flags = HAS_CONTENT if content is not None else 0
+    reported = len(data) if callback.size is None else callback.size
+    return SCRIPT.pack(callback.code, flags, len(data), reported, callback.waits, len(again)) + data + again + raw(callback.text)
 
 
 def attribute(attr: Attribute) -> bytes:

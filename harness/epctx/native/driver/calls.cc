@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "callbacks.h"
 #include "race.h"
 #include "runtime.h"
 
@@ -38,26 +40,12 @@ struct Ask {
   std::optional<std::string> name, fallback, cwd;
   std::string_view payload;
   OrtGraph graph;
-  OrtEpContextConfig config;
+  OrtEpContextConfig config;  // with callbacks of the application
   std::optional<Resize> resize;
   std::optional<Race> race;
 
   bool Has(RequestFlag flag) const { return (head.flags & flag) != 0; }
 };
-
-void TakeCallback(std::string_view content, bool read, Callback& callback) {
-  callback.set = true;
-  callback.script = Take<CallbackScript>(content);
-  if (read && callback.script.has_content != 0) {
-    callback.size = callback.script.data_size;
-    callback.content = Take(content, callback.size);
-    if (callback.size > kInlineLimit) {  // elsewhere, so that the target's memory can be told from ours
-      PutBulk(callback.content);
-      Forget(std::exchange(callback.content, {}));
-    }
-  }
-  callback.text = content;
-}
 
 OrtOpAttr TakeAttribute(std::string_view content) {
   OrtOpAttr attribute;
@@ -89,7 +77,8 @@ OrtNode TakeNode(std::string_view content) {
   return node;
 }
 
-void TakeApart(std::string_view request, Ask& ask) {
+// Takes a request apart; its callbacks go into `registration`.
+void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
   ask.head = Take<Request>(request);
   std::string_view inside;
   for (Fields fields(request); fields.Next();) {
@@ -99,8 +88,8 @@ void TakeApart(std::string_view request, Ask& ask) {
       case Tag::kFallback: ask.fallback = content; break;
       case Tag::kModelPath: ask.graph.model_path = content; break;
       case Tag::kPayload: ask.payload = content; break;
-      case Tag::kReadCallback: TakeCallback(content, true, ask.config.read); break;
-      case Tag::kWriteCallback: TakeCallback(content, false, ask.config.write); break;
+      case Tag::kReadCallback: TakeCallback(content, *(ask.config.read = &registration.read)); break;
+      case Tag::kWriteCallback: TakeCallback(content, *(ask.config.write = &registration.write)); break;
       case Tag::kCwd: ask.cwd = content; break;
       case Tag::kNode: ask.graph.nodes.push_back(TakeNode(content)); break;
       case Tag::kRaceInside: inside = content; break;
@@ -187,8 +176,13 @@ constexpr std::string_view kHeldData = "held from an earlier read";
 class Work {
  public:
   Work(const Target& target, std::string_view request, Message& message)
-      : target_(target), message_(message), output_(nullptr, OutputDeleter{&target}) {
-    TakeApart(request, ask_);
+      : target_(target), message_(message), application_(Application::New()), output_(nullptr, OutputDeleter{&target}) {
+    TakeApart(request, ask_, application_->Register());
+    ReserveBulk(ask_.Has(kPayloadInBulk) ? ask_.head.payload_size : 0);
+    application_->allocator = AllocatorToGive() != nullptr ? AllocatorToGive() : DefaultAllocator();
+    application_->reenter = [this](bool write, const std::string& name, std::string_view payload) {
+      return Reenter(write, name, payload);
+    };
   }
 
   void Do() {
@@ -223,7 +217,8 @@ class Work {
       if (reads) AddOutput(OutputBytes(output_.get()));
     }
     output_.reset();
-    AddCallbacks();
+    if (ask_.Has(kLingers)) application_->Linger();
+    application_->Report(message_);
     ledger().Report(reply_);
     ledger().End();
     message_.SetFixed(reply_);
@@ -232,7 +227,7 @@ class Work {
  private:
   std::string_view OutputBytes(const EpctxOutput* output) const {
     const void* data = target_.output_data(output);
-    return {static_cast<const char*>(data), data != nullptr ? target_.output_size(output) : 0};
+    return {static_cast<const char*>(data), data != nullptr ? application_->Readable(data, target_.output_size(output)) : 0};
   }
 
   OrtAllocator* AllocatorToGive() const {
@@ -242,18 +237,32 @@ class Work {
 
   const char* Name() const { return ask_.name ? ask_.name->c_str() : nullptr; }
   const OrtGraph* Graph() const { return ask_.Has(kGraph) ? &ask_.graph : nullptr; }
-  const OrtEpContextConfig* Config() const { return ask_.config.read.set || ask_.config.write.set ? &ask_.config : nullptr; }
+  const OrtEpContextConfig* Config() const {
+    return ask_.config.read != nullptr || ask_.config.write != nullptr ? &ask_.config : nullptr;
+  }
 
   // Makes an output hold data, through a callback, which involves no file.
   bool Hold(EpctxOutput* output) const {
     OrtAllocator* allocator = AllocatorKind{ask_.head.allocator} == AllocatorKind::kCaller ? CallerAllocator() : nullptr;
-    OrtEpContextConfig config;
-    config.read.set = true;
-    config.read.script.has_content = 1;
-    config.read.content = kHeldData;
-    config.read.size = config.read.content.size();
+    const std::shared_ptr<Application> application = Application::New();
+    Callback& callback = application->Register().read;
+    callback.content = kHeldData;
+    callback.script.flags = kHasContent;
+    callback.script.content_size = callback.script.reported_size = kHeldData.size();
+    const OrtEpContextConfig config{&callback, nullptr};
+    const Application::InCall in_call(*application);
     const Outcome outcome = Try([&] { return target_.read(&Api(), &config, "earlier", Graph(), output, allocator); });
-    return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == config.read.content;
+    return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == kHeldData;
+  }
+
+  // A call of a callback on the target: it reads or writes another name, with all else as in the call.
+  OrtErrorCode Reenter(bool write, const std::string& name, std::string_view payload) const {
+    if (write) {
+      if (target_.write == nullptr) return ORT_NOT_IMPLEMENTED;
+      return Try([&] { return target_.write(&Api(), Config(), name.c_str(), Graph(), payload.data(), payload.size()); }).code;
+    }
+    const Output output(target_.output_new(), OutputDeleter{&target_});
+    return Try([&] { return target_.read(&Api(), Config(), name.c_str(), Graph(), output.get(), AllocatorToGive()); }).code;
   }
 
   OrtStatus* Call() {
@@ -298,6 +307,7 @@ class Work {
     const auto start = Clock::now();
     const Outcome outcome = [&] {
       const FileSizeLimit limit(ask_.head.file_size_limit);
+      const Application::InCall in_call(*application_);
       return Try([&] { return Call(); });
     }();
     reply_.nanoseconds = static_cast<uint64_t>((Clock::now() - start) / std::chrono::nanoseconds(1));
@@ -341,21 +351,14 @@ class Work {
 
   void AddOutput(std::string_view bytes) {
     if (bytes.data() == nullptr || (output_ && target_.output_data(output_.get()) == nullptr)) reply_.flags |= kOutputNull;
-    if (output_ && ask_.config.last_buffer != nullptr && target_.output_data(output_.get()) == ask_.config.last_buffer) {
-      reply_.flags |= kAdopted;
-    }
+    if (output_ && application_->Gave(target_.output_data(output_.get()))) reply_.flags |= kAdopted;
     reply_.output_size = output_ && !ask_.race ? target_.output_size(output_.get()) : bytes.size();
     if (bytes.size() > kInlineLimit) {
       PutBulk(bytes);
       reply_.flags |= kOutputInBulk;
+      message_.Add(Tag::kOutput, BytesOf(uint64_t{bytes.size()}));
     } else {
       message_.Add(Tag::kOutput, bytes);
-    }
-  }
-
-  void AddCallbacks() {
-    for (const Invocation& seen : ask_.config.seen) {
-      message_.Add(Tag::kCallback, BytesOf(seen.record), seen.name, seen.payload);
     }
   }
 
@@ -402,6 +405,7 @@ class Work {
 
   const Target& target_;
   Message& message_;
+  const std::shared_ptr<Application> application_;
   Ask ask_;
   Output output_;
   Reply reply_ = {};

@@ -30,6 +30,7 @@ Ledger& ledger() {
 
 void Ledger::Begin(AllocatorKind kind) {
   End();
+  const std::lock_guard<std::mutex> lock(mutex_);
   kind_ = kind;
   allocated_ = freed_ = live_ = bad_frees_ = caller_allocated_ = peak_ = largest_ = released_ = bad_releases_ = 0;
   caller_released_ = false;
@@ -67,8 +68,8 @@ void Ledger::End() {
 
 void* Ledger::Allocate(Owner owner, size_t size) {
   if (!tracking) return std::malloc(size);
-  if (on_next_allocation) std::exchange(on_next_allocation, nullptr)();
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (on_next_allocation) std::exchange(on_next_allocation, nullptr)();
   largest_ = std::max(largest_, uint64_t{size});
   if (owner == Owner::kCaller) ++caller_allocated_;
   if (kind_ == AllocatorKind::kNull || kind_ == AllocatorKind::kError) return nullptr;
@@ -102,6 +103,16 @@ void Ledger::Free(Owner owner, void* data) {
   } else {
     std::memset(block->data, kStale, block->size);
   }
+}
+
+void Ledger::CallerReleased() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  caller_released_ = true;
+}
+
+void Ledger::BadFree() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++bad_frees_;
 }
 
 OrtStatus* Ledger::NewStatus(OrtErrorCode code, const char* text) {

@@ -2,6 +2,7 @@
 // which crashes the driver.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -46,8 +47,8 @@ class Ledger {
   void ReleaseStatus(OrtStatus* status);
   bool Owns(const OrtStatus* status) const;
 
-  void CallerReleased() { caller_released_ = true; }
-  void BadFree() { ++bad_frees_; }
+  void CallerReleased();
+  void BadFree();
 
   // Called once, by the next allocation, before it is answered.
   std::function<void()> on_next_allocation;
@@ -65,7 +66,7 @@ class Ledger {
   };
 
   mutable std::mutex mutex_;
-  AllocatorKind kind_ = AllocatorKind::kDefault;
+  std::atomic<AllocatorKind> kind_ = AllocatorKind::kDefault;
   std::vector<Block> blocks_;
   std::vector<OrtStatus*> statuses_;
   uint64_t allocated_ = 0, freed_ = 0, live_ = 0, bad_frees_ = 0, caller_allocated_ = 0, peak_ = 0, largest_ = 0;

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "callbacks.h"
 #include "onnxruntime_experimental_c_api.h"
-#include "wire.h"
 
 namespace epctx {
 namespace {
@@ -130,54 +130,14 @@ void ReleaseAllocator(OrtAllocator* allocator) noexcept {
   }
 }
 
-// --- callbacks -------------------------------------------------------------------------------------------------------------
-
-// The config of a state pointer, whatever the target made of it.
-OrtEpContextConfig* g_config = nullptr;
-
-OrtStatus* Answer(const Callback& callback) {
-  if (callback.script.code == 0) return nullptr;
-  return CreateStatus(static_cast<OrtErrorCode>(callback.script.code), callback.text.c_str());
-}
-
-OrtStatus* ReadCallback(void* state, const char* name, OrtAllocator* allocator, void** buffer, size_t* size) noexcept {
-  OrtEpContextConfig& config = *g_config;
-  const std::string_view bytes = name != nullptr ? name : "";
-  const CallbackRecord record{0, state == &config.read, config.read.size, static_cast<uint32_t>(bytes.size()), 0};
-  config.seen.push_back({record, std::string(bytes), {}});
-  if (config.read.script.has_content != 0) {
-    if (OrtStatus* status = AllocatorAlloc(allocator, config.read.size, buffer)) return status;
-    if (*buffer == nullptr) return CreateStatus(ORT_FAIL, "the callback got no memory");
-    if (config.read.content.empty()) {
-      GetBulk(*buffer, config.read.size);
-    } else {
-      config.read.content.copy(static_cast<char*>(*buffer), config.read.size);
-    }
-    *size = config.read.size;
-    config.last_buffer = *buffer;
-  } else {
-    *buffer = nullptr;
-    *size = config.read.script.data_size;
-  }
-  return Answer(config.read);
-}
-
-OrtStatus* WriteCallback(void* state, const char* name, const void* buffer, size_t size) noexcept {
-  OrtEpContextConfig& config = *g_config;
-  const std::string_view bytes = name != nullptr ? name : "";
-  const CallbackRecord record{1, state == &config.write, size, static_cast<uint32_t>(bytes.size()), 0};
-  const bool kept = buffer != nullptr && size <= kInlineLimit;
-  config.seen.push_back({record, std::string(bytes), kept ? std::string(static_cast<const char*>(buffer), size) : std::string()});
-  return Answer(config.write);
-}
+// --- configs ---------------------------------------------------------------------------------------------------------------
 
 OrtStatus* GetReadFunc(const OrtEpContextConfig* config, OrtReadNamedBufferFunc* function, void** state) noexcept {
   if (config == nullptr) return Invalid("OrtEpContextConfig is NULL");
   if (function == nullptr) return Invalid("Output read_func is NULL");
   if (state == nullptr) return Invalid("Output state is NULL");
-  g_config = const_cast<OrtEpContextConfig*>(config);
-  *function = config->read.set ? ReadCallback : nullptr;
-  *state = config->read.set ? &g_config->read : nullptr;
+  *function = config->read != nullptr ? ReadCallback : nullptr;
+  *state = config->read;
   return nullptr;
 }
 
@@ -185,9 +145,8 @@ OrtStatus* GetWriteFunc(const OrtEpContextConfig* config, OrtWriteNamedBufferFun
   if (config == nullptr) return Invalid("OrtEpContextConfig is NULL");
   if (function == nullptr) return Invalid("Output write_func is NULL");
   if (state == nullptr) return Invalid("Output state is NULL");
-  g_config = const_cast<OrtEpContextConfig*>(config);
-  *function = config->write.set ? WriteCallback : nullptr;
-  *state = config->write.set ? &g_config->write : nullptr;
+  *function = config->write != nullptr ? WriteCallback : nullptr;
+  *state = config->write;
   return nullptr;
 }
 
@@ -382,5 +341,7 @@ std::string StartRuntime(const char* ort, std::string& version) {
 const OrtApi& Api() { return g_api.api; }
 
 OrtAllocator* CallerAllocator() { return &g_caller.base; }
+
+OrtAllocator* DefaultAllocator() { return &g_default.base; }
 
 }  // namespace epctx

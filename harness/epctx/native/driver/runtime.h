@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ledger.h"
 #include "onnxruntime_c_api.h"
-#include "protocol.h"
 
 // An attribute, with its value as ReadOpAttr gives it.
 struct OrtOpAttr {
@@ -29,29 +27,13 @@ struct OrtGraph {
 };
 
 namespace epctx {
+struct Callback;
+}
 
-// A scripted callback of the application; it is also the state that the callback is registered with.
-struct Callback {
-  bool set = false;
-  CallbackScript script = {};
-  size_t size = 0;           // of the data that it gives
-  std::string_view content;  // that; none where it is in the bulk memory
-  std::string text;
-};
-
-// One invocation of a callback.
-struct Invocation {
-  CallbackRecord record;
-  std::string name;
-  std::string payload;  // of a write, when at most kInlineLimit
-};
-
-}  // namespace epctx
-
+// The callbacks that were registered, NULL for none.
 struct OrtEpContextConfig {
-  epctx::Callback read, write;
-  std::vector<epctx::Invocation> seen;
-  void* last_buffer = nullptr;  // that the read callback allocated
+  epctx::Callback* read = nullptr;
+  epctx::Callback* write = nullptr;
 };
 
 namespace epctx {
@@ -65,7 +47,8 @@ std::string StartRuntime(const char* ort, std::string& version);
 
 const OrtApi& Api();
 
-// The allocator that the caller of a target owns.
+// The allocator that the caller of a target owns, and the one that GetAllocatorWithDefaultOptions gives.
 OrtAllocator* CallerAllocator();
+OrtAllocator* DefaultAllocator();
 
 }  // namespace epctx

@@ -62,13 +62,18 @@ void Message::Send() {
   }
 }
 
-void PutBulk(std::string_view bytes) {
+bool TryPutBulk(std::string_view bytes, uint64_t offset) {
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::pwrite(kBulk, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    const ssize_t count = ::pwrite(kBulk, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) throw BadMessage{"the bulk memory cannot hold the output"};
+    if (count <= 0) return false;
     done += static_cast<size_t>(count);
   }
+  return true;
+}
+
+void PutBulk(std::string_view bytes) {
+  if (!TryPutBulk(bytes, 0)) throw BadMessage{"the bulk memory cannot hold the output"};
 }
 
 void GetBulk(void* bytes, size_t size) {

@@ -96,7 +96,8 @@ std::string_view BytesOf(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// Writes bytes to the start of the bulk memory; reads them from there.
+// Writes bytes to the bulk memory, or says that it cannot; writes them to its start; reads them from there.
+bool TryPutBulk(std::string_view bytes, uint64_t offset);
 void PutBulk(std::string_view bytes);
 void GetBulk(void* bytes, size_t size);
 
