@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epctx.attack import OPS, Draft, Family, Op, access, read, scene, write
-from epctx.case import Content, Entry, Fifo, File, HardLink, Limits, Link, Race, Resize
+from epctx.case import Content, Dir, Entry, Fifo, File, HardLink, Limits, Link, Model, Race, Resize
 
 family = Family("races", "Exchanges of directories, files and links, and files that change, while a call is under way.")
 
@@ -26,7 +26,7 @@ PAIRS: dict[str, tuple[str, tuple[Entry, ...]]] = {
 def race_in(entries: tuple[Entry, ...]) -> Race:
     """The exchange of ``a`` and ``b`` in the directory in which ``b`` lies."""
     b = str(entries[-1].path)
-    return Race(f"{b[:-1]}a", b)
+    return Race(f"{b[:-1]}a", b, rounds=500)
 
 
 @family.hostile("contain.race", op=OPS, pair=PAIRS)
@@ -60,6 +60,42 @@ def parent_moves() -> Draft:
     """A read gives an error or the file inside while a directory on its way and another one inside change places."""
     entries = (File("model/a/f.bin"), File("model/b/other.bin"))
     return scene(*entries, calls=read("a/f.bin", race=Race("model/a", "model/b", 100)), limits=PATIENT)
+
+
+@family.hostile("contain.race", op=OPS)
+def parent_moves_outside(op: Op) -> Draft:
+    """A {op} through a directory and back by `..` never arrives outside while that directory is moved there and back."""
+    race = Race("model/d/e", "outside/e", rounds=500, how="move")
+    return scene(File("model/d/secret.bin"), Dir("model/d/e"), calls=access(op, "d/e/../secret.bin", race=race), limits=PATIENT)
+
+
+@family.hostile("contain.race", "type.write-symlink-leaf")
+def target_appears_as_link() -> Draft:
+    """A write to a new file creates nothing outside while a link to outside comes to lie there, and goes."""
+    race = Race("model/parked", "model/new.bin", rounds=500, how="move")
+    return scene(Link("model/parked", "../outside/new.bin"), calls=write("new.bin", race=race), limits=PATIENT)
+
+
+@family.hostile("contain.race")
+def file_goes_and_link_comes() -> Draft:
+    """A read never follows a link to outside that comes to lie where nothing was."""
+    race = Race("model/parked", "model/a", rounds=500, how="move")
+    return scene(Link("model/parked", "../outside/secret.bin"), calls=read("a", race=race), limits=PATIENT)
+
+
+@family.hostile("contain.race", op=OPS)
+def model_directory_is_replaced(op: Op) -> Draft:
+    """A {op} never reaches outside while the model directory and one with a link to outside in it change places."""
+    race = Race("model", "other", rounds=500)
+    return scene(Link("other/good.bin", "../outside/secret.bin"), calls=access(op, "good.bin", race=race), limits=PATIENT)
+
+
+@family.hostile("contain.race", "contain.model-path-forms")
+def working_directory_changes() -> Draft:
+    """A name that leaves the model directory is refused while the working directory, in which the model lies, changes."""
+    race = Race("model", "model/sub", rounds=500, how="chdir")
+    call = read("../up.bin", race=race)
+    return scene(File("model/up.bin"), calls=call, model=Model(given="model.onnx"), cwd="model", limits=PATIENT)
 
 
 @family.hostile(

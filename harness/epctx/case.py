@@ -254,11 +254,16 @@ class Resize(Struct, frozen=True):
 
 
 class Race(Struct, frozen=True):
-    """The call is made ``rounds`` times while another thread keeps exchanging the entries at world paths ``a`` and ``b``."""
+    """The call is made ``rounds`` times while another thread changes what the world paths ``a`` and ``b`` mean, without pause.
+
+    ``exchange``: the entries at both change places. ``move``: the entry at ``a`` is moved to ``b``, where nothing is, and back.
+    ``chdir``: the working directory is now the one, now the other.
+    """
 
     a: Name
     b: Name
     rounds: int = 300
+    how: Literal["exchange", "move", "chdir"] = "exchange"
 
 
 class Call(Struct, frozen=True):

@@ -21,8 +21,10 @@ from epctx.case import (
     Link,
     Mount,
     Name,
+    Race,
     World,
     content_of,
+    name_of,
     raw,
     shown,
 )
@@ -364,14 +366,33 @@ def _calls(case: Case, tree: Tree) -> None:
             if _declared(f"{at}.resize.path", call.resize.path, tree).nodes[-1].kind != "file":
                 raise Wrong(f"{at}.resize.path", f"{shown(call.resize.path)} is not a file; only files have a size")
         if call.race is not None:
-            _range(f"{at}.race.rounds", call.race.rounds, 1, MAX_ROUNDS)
-            a = _declared(f"{at}.race.a", call.race.a, tree)
-            b = _declared(f"{at}.race.b", call.race.b, tree)
-            short = min(len(a.names), len(b.names))
-            if a.names[:short] == b.names[:short]:
-                raise Wrong(f"{at}.race", "two entries of which one is or contains the other cannot be exchanged; name two")
-            if tree.mount_of(Place(a.nodes[:-1], a.names)) is not tree.mount_of(Place(b.nodes[:-1], b.names)):
-                raise Wrong(f"{at}.race", "entries on two file systems cannot be exchanged; name two on one")
+            _race(f"{at}.race", call.race, tree)
+
+
+def _race(at: str, race: Race, tree: Tree) -> None:
+    _range(f"{at}.rounds", race.rounds, 1, MAX_ROUNDS)
+    a = _declared(f"{at}.a", race.a, tree)
+    b = (_free if race.how == "move" else _declared)(f"{at}.b", race.b, tree)
+    if race.how == "chdir":
+        for which, place in (("a", a), ("b", b)):
+            if place.nodes[-1].kind != "dir":
+                raise Wrong(f"{at}.{which}", "this is not a directory that could be the working directory")
+        return
+    short = min(len(a.names), len(b.names))
+    if a.names[:short] == b.names[:short]:
+        raise Wrong(at, "two entries of which one is or contains the other cannot be exchanged; name two")
+    if tree.mount_of(Place(a.nodes[:-1], a.names)) is not tree.mount_of(Place(b.nodes[:-1], b.names)):
+        raise Wrong(at, "entries on two file systems cannot be exchanged; name two on one")
+
+
+def _free(at: str, name: Name, tree: Tree) -> Place:
+    """The place at a world path where nothing is yet, in a directory that is there; its last node is that directory's."""
+    path = _path(at, name)
+    parent, _, leaf = path.rpartition(b"/")
+    above = _declared(at, name_of(parent), tree) if parent else Place(list(tree.root_nodes), list(tree.root_names))
+    if above.nodes[-1].kind != "dir" or leaf in above.nodes[-1].children:
+        raise Wrong(at, f"{shown(path)} is not a free place in a directory; name one to which the entry can be moved")
+    return Place([*above.nodes, above.nodes[-1]], [*above.names, leaf])
 
 
 def _callback(at: str, callback: Callback) -> None:

@@ -125,13 +125,14 @@ class CallbackSeen(Struct, frozen=True):
 
 
 class RaceSeen(Struct, frozen=True):
-    """How the rounds of a race ended."""
+    """How the rounds of a race ended, and how often (``turns``) the attacker changed something meanwhile."""
 
     rounds: int
     inside: int
     refused: int
     outside: int
     torn: int
+    turns: int = 0
 
 
 class Seen(Struct, frozen=True):

@@ -196,8 +196,11 @@ RACES = {
     "directory and link, file and link": "races/exchange[RW,{directory,file}-and-link]",
     "file and FIFO": "races/file-and-fifo[RW]",
     "file and directory": "races/file-and-directory",
-    "a parent moves": "races/parent-moves",
-    "target becomes a link": "races/target-becomes-dangling-link",
+    "a parent moves": "races/parent-moves{,-outside}*",
+    "unlink and create": "races/file-goes-and-link-comes",
+    "target becomes a link": "races/target-{becomes-dangling,appears-as}-link",
+    "model directory moved, replaced, removed": "races/model-directory-is-replaced[RW]",
+    "working directory changed by another thread": "races/working-directory-changes",
 }
 
 FIELD = {

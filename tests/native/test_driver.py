@@ -311,10 +311,11 @@ def test_a_race_is_sorted_and_leaves_the_names_in_place(start: Start) -> None:
         inside, link = running.world / "model" / "good.bin", running.world / "model" / f"link{bool(settings)}"
         link.symlink_to("../outside/secret.bin")
         names = os.fsencode(inside), os.fsencode(link)
-        race = wire.field(wire.RACE, wire.PAIR.pack(2000, len(names[0])) + names[0] + names[1])
+        race = wire.field(wire.RACE, wire.RACE_PLAN.pack(2000, wire.RACE_KINDS["exchange"], len(names[0])) + names[0] + names[1])
         reply = running.call(Call("read"), "good.bin", fields=race + wire.field(wire.RACE_INSIDE, b"good" * 24))
         counts = reply.seen.race
         assert counts is not None
+        assert counts.turns >= 1000
         assert counts.rounds == 2000 == counts.inside + counts.refused + counts.outside + counts.torn
         assert link.is_symlink()
         assert not inside.is_symlink()

@@ -26,7 +26,7 @@ def write(path: Path, *records: object) -> Path:
 
 
 def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    foot = footer([LINE.verdict], 1.5)
+    foot = footer([LINE.verdict], [LINE.observation], 1.5)
     path = write(tmp_path / "r.jsonl", HEAD, LINE, foot)
     assert read(path) == (HEAD, [LINE], foot)
     assert path.read_bytes().count(b"\n") == 3
@@ -64,5 +64,5 @@ def test_a_file_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_target_held_only_if_something_ran_and_nothing_broke(results: list[str], held: bool) -> None:
-    assert footer([Verdict("a/b", r) for r in results], 1.0).held is held  # type: ignore[arg-type]
-    assert footer([Verdict("a/b", r) for r in results], 1.0, interrupted=True).held is False  # type: ignore[arg-type]
+    assert footer([Verdict("a/b", r) for r in results], [], 1.0).held is held  # type: ignore[arg-type]
+    assert footer([Verdict("a/b", r) for r in results], [], 1.0, interrupted=True).held is False  # type: ignore[arg-type]

@@ -572,6 +572,20 @@ def test_a_race_has_the_content_inside_whichever_way_round(a: str, b: str) -> No
         assert expect.content == Content("model/good.bin")
 
 
+@pytest.mark.parametrize(("a", "b"), [("model/good.bin", "model/new"), ("model/out", "model/new")])
+def test_a_race_that_moves_an_entry_has_the_content_inside_wherever_it_is(a: str, b: str) -> None:
+    contents = {name: expectation(Call("read", name, race=Race(a, b, how="move"))).content for name in ("good.bin", "new")}
+    assert contents == {"good.bin": Content("model/good.bin"), "new": Content("model/good.bin") if "good" in a else None}
+
+
+def test_a_race_for_the_working_directory_has_the_content_of_either() -> None:
+    world, model = World((File("model/sub/inner.bin"),), cwd="model"), Model(given="model.onnx")
+    for name, content in (("inner.bin", Content("model/sub/inner.bin")), ("../good.bin", None)):
+        race = Race("model", "model/sub", how="chdir")
+        expect = expectation(Call("read", name, race=race), world=world, model=model)
+        assert (expect.outcome, expect.content) == ("either", content)
+
+
 # --- several calls ----------------------------------------------------------------------------------------------------------
 
 

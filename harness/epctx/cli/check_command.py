@@ -127,7 +127,8 @@ def _run(
         except KeyboardInterrupt:
             interrupted = True
     done.sort(key=lambda j: j.index)
-    return done, footer([j.verdict for j in done], time.monotonic() - start, interrupted)
+    verdicts, observations = [j.verdict for j in done], [j.observation for j in done]
+    return done, footer(verdicts, observations, time.monotonic() - start, interrupted)
 
 
 def _exit_code(foot: Footer) -> int:

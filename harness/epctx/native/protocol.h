@@ -45,7 +45,8 @@ enum class Tag : uint32_t {
   kReadCallback = 5,   // CallbackScript, then its content, the name that it re-enters with, and the text
   kWriteCallback = 6,  // the same, without a content
   kResize = 7,         // u64 size, then the path: while the target allocates, the file is cut or grown
-  kRace = 8,           // u32 rounds, u32 length of a, then path a, then path b: exchanged without pause while the call repeats
+  kRace = 8,           // u32 rounds, u32 RaceKind, u32 length of a, then path a, then path b: what happens to them without
+                       // pause while the call repeats
   kRaceInside = 9,     // bytes of a good result, for sorting the rounds
   kNode = 10,          // load: one node. Its content is fields again: kNodeText (domain, then op type), kAttribute...
   kNodeText = 11,
@@ -117,8 +118,15 @@ struct CallbackRecord {
   uint32_t name_size;
 };
 
+enum class RaceKind : uint32_t {
+  kExchange = 0,  // a and b change places
+  kMove = 1,      // a is moved to b, where nothing is, and back
+  kChdir = 2,     // the working directory is a, then b
+};
+
 struct RaceCounts {
-  uint32_t rounds, inside, refused, outside, torn, reserved;
+  uint32_t rounds, inside, refused, outside, torn;
+  uint32_t turns;  // how often the attacker changed something meanwhile
 };
 
 enum ReplyFlag : uint32_t {

@@ -106,6 +106,13 @@ def _style(entry: Entry) -> str:
     )
 
 
+_RACES = {
+    "exchange": "{} and {} are exchanged",
+    "move": "{} is moved to {} and back",
+    "chdir": "the working directory is {} and {} by turns",
+}
+
+
 def _call(number: int, call: Call, expect: Expect) -> RenderableType:
     who = "a model's name" if call.source == "model" else "a trusted caller"
     words = [f"{call.op} {shown(call.name)}", f"({who})"]
@@ -123,7 +130,7 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
     if call.resize:
         words.append(f"while {shown(call.resize.path)} becomes {call.resize.size} bytes")
     if call.race:
-        words.append(f"{call.race.rounds} times while {shown(call.race.a)} and {shown(call.race.b)} are exchanged")
+        words.append(f"{call.race.rounds} times while {_RACES[call.race.how].format(shown(call.race.a), shown(call.race.b))}")
     expected = {"accept": "accepted", "refuse": "refused", "either": "refused, or accepted"}[expect.outcome]
     if expect.outcome == "refuse":
         expected += f" with code {expect.status}" if expect.status is not None else " with any error"
@@ -188,7 +195,8 @@ def _seen(number: int, seen: Seen) -> RenderableType:
         race = seen.race
         row(
             "race",
-            f"{race.rounds} rounds: {race.inside} inside, {race.refused} refused, {race.outside} outside, {race.torn} torn",
+            f"{race.rounds} rounds against {race.turns} turns of the attacker: {race.inside} inside, {race.refused} refused, "
+            f"{race.outside} outside, {race.torn} torn",
         )
     return labelled(rows)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import astuple
 
 from epctx.case import Struct
-from epctx.observation import Observation
+from epctx.observation import Observation, RaceSeen
 from epctx.oracle import Result, Verdict
 
 FORMAT = 1
@@ -56,6 +58,8 @@ class Footer(Struct, frozen=True, tag="footer"):
     seconds: float
     interrupted: bool = False
     """Whether the run was ended before all cases had run."""
+    races: RaceSeen | None = None
+    """How the rounds of all reads that raced with an attacker ended, added up; None if there was none."""
 
     @property
     def judged(self) -> int:
@@ -63,8 +67,11 @@ class Footer(Struct, frozen=True, tag="footer"):
         return sum(self.counts.get(r, 0) for r in JUDGED)
 
 
-def footer(verdicts: Sequence[Verdict], seconds: float, interrupted: bool = False) -> Footer:
+def footer(verdicts: Sequence[Verdict], observations: Iterable[Observation], seconds: float, interrupted: bool = False) -> Footer:
     """Sum up a run. The target held if something ran to its end, and no rule of the profile broke."""
     counts: Counter[Result] = Counter(v.result for v in verdicts)
     held = any(counts[r] for r in JUDGED) and not any(v.fails for v in verdicts) and not counts["error"] and not interrupted
-    return Footer(dict(sorted(counts.items())), held, round(seconds, 3), interrupted)
+    # what a write did to a file outside is seen when its last round is over, not round by round
+    races = [seen.race for o in observations for seen in o.calls if seen.race and seen.output]
+    total = RaceSeen(*map(sum, zip(*map(astuple, races), strict=True))) if races else None
+    return Footer(dict(sorted(counts.items())), held, round(seconds, 3), interrupted, total)

@@ -135,6 +135,10 @@ def summary(console: Console, head: Header, foot: Footer) -> None:
     """The last lines: what ran, and plainly whether the target held."""
     counts = ", ".join(f"{n} {result}" for result, n in foot.counts.items()) or "nothing ran"
     console.print(Text(f"\n{counts}; {foot.seconds:.1f} s", style="dim"))
+    if foot.races:
+        race = foot.races
+        rate = f"{race.outside:,} of {race.rounds:,} reads left the model directory ({100 * race.outside / race.rounds:.1f} %)"
+        console.print(Text(f"races: {rate} while names were changed {race.turns:,} times", style="dim"))
     console.print(_conclusion(head, foot))
 
 

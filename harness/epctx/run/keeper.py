@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from epctx.box import Box, Strength
-from epctx.case import Call, Case, Dir, File, Limits, Struct, content_of, raw, stream
+from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
 from epctx.model import model_bytes, names_in, nodes_in
 from epctx.observation import Observation, Seen, Touched
@@ -184,7 +184,7 @@ class Keeper:
         if not (touched or leaks or reads or changes):
             return seen
         if call.resize or call.race:
-            ours = _ours(call)
+            ours = {name for path in _ours(call) for name in world.names(path)}
             touched = tuple(t for t in touched if t.what == "open" or not ours.intersection(t.names))
             changes = tuple(c for c in changes if c.path not in ours)
         if answer.how != "reply":
@@ -199,7 +199,7 @@ def _interference(case: Case, index: int, root: bytes) -> bytes:
         parts.append(wire.field(wire.RESIZE, wire.SIZE.pack(call.resize.size) + root + b"/" + raw(call.resize.path)))
     if call.race:
         a, b = (root + b"/" + raw(path) for path in (call.race.a, call.race.b))
-        parts.append(wire.field(wire.RACE, wire.PAIR.pack(call.race.rounds, len(a)) + a + b))
+        parts.append(wire.field(wire.RACE, wire.RACE_PLAN.pack(call.race.rounds, wire.RACE_KINDS[call.race.how], len(a)) + a + b))
         content = case.expect[index].content if case.expect else None
         if content:
             parts.append(wire.field(wire.RACE_INSIDE, stream(content.key, content.size)))
@@ -216,11 +216,9 @@ def _large(case: Case, call: Call) -> bool:
     return any(LARGE <= size < (1 << 40) for size in sizes)
 
 
-def _ours(call: Call) -> set[str]:
-    """World paths that the driver itself changes during a call, as the script of the case says."""
-    paths = [call.resize.path] if call.resize else []
-    paths += [call.race.a, call.race.b] if call.race else []
-    return {text_of(raw(path)) for path in paths}
+def _ours(call: Call) -> list[Name]:
+    """World paths of what the driver itself changes during a call, as the script of the case says."""
+    return ([call.resize.path] if call.resize else []) + ([call.race.a, call.race.b] if call.race else [])
 
 
 def _of_fifo(world: LiveWorld, touched: Touched) -> bool:

@@ -11,12 +11,12 @@ import re
 
 import msgspec
 
-from epctx.case import INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Case, Expect, Name, Platform, raw, shown
+from epctx.case import INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Case, Expect, Name, Platform, Race, raw, shown
 from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
 from epctx.spec.nodes import Named, names_of
 from epctx.spec.scene import Scene, new_scene, scene_of
-from epctx.spec.tree import NAME_MAX, ROOT, Place, path_parts
+from epctx.spec.tree import NAME_MAX, ROOT, Place, Tree, path_parts
 
 ATTRIBUTE_LARGE = 64 << 10
 """An attribute of so many bytes is one that a loader may refuse for its size (``model.attribute-bytes``)."""
@@ -171,20 +171,29 @@ def _load_one(scene: Scene, case: Case, call: Call, named: Named) -> Expect:
 
 
 def _race(scene: Scene, case: Case, call: Call) -> Expect:
-    """Either way round of the exchange may be met: the content inside, or any error; never what lies outside."""
+    """Either state of the names may be met: the content inside, or any error; never what lies outside in both."""
     race = call.race
     assert race is not None
     alone = msgspec.structs.replace(call, race=None)
-    why = f"while {shown(race.a)} and {shown(race.b)} are exchanged, the file inside may be met, or an error"
+    doing = {"exchange": "are exchanged", "move": "are one entry's place by turns", "chdir": "are the working directory by turns"}
+    why = f"while {shown(race.a)} and {shown(race.b)} {doing[race.how]}, the file inside may be met, or an error"
     found = _predict(scene, case, alone)
     if found.outcome == "refuse":
-        turned = new_scene(case, scene.platform)
-        turned.tree.swap(raw(race.a), raw(race.b))
-        found = _predict(turned, case, alone)
+        found = _predict(_turned(scene, case, race), case, alone)
     scene.written = None
     if found.outcome == "refuse":
         return Expect("either", "contain.race", why)
     return Expect("either", "contain.race", why, None, found.file, found.content)
+
+
+def _turned(scene: Scene, case: Case, race: Race) -> Scene:
+    """The other state of a race."""
+    a, b = raw(race.a), raw(race.b)
+    if race.how == "chdir":
+        return new_scene(msgspec.structs.replace(case, world=msgspec.structs.replace(case.world, cwd=race.b)), scene.platform)
+    tree = Tree(case.world, case.model.path, fold=scene.windows)
+    (tree.swap if race.how == "exchange" else tree.move)(a, b)
+    return Scene(tree, case.model.given, scene.platform)
 
 
 def _settle_resize(scene: Scene, call: Call) -> None:

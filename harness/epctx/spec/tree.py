@@ -311,6 +311,12 @@ class Tree:
         assert parent is not None
         parent.children[place.path[-1]] = node
 
+    def move(self, a: bytes, b: bytes) -> None:
+        """Move the entry at a world path to another one, where nothing is, in a directory that exists."""
+        entry = self.declared(a)
+        parent, leaf, _ = self._parent(b)
+        parent.children[leaf] = entry.nodes[-2].children.pop(entry.names[-1])
+
     def swap(self, a: bytes, b: bytes) -> None:
         """Exchange what stands at two world paths."""
         first, second = self.declared(a), self.declared(b)

@@ -183,7 +183,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         ),
         callbacks=tuple(_callback(record, bulk) for record in fields.get(wire.CALLBACK, ())),
         moves=tuple(m.decode() for m in fields.get(wire.MOVE_FAULT, ())),
-        race=RaceSeen(*wire.RACE_COUNTS.unpack(race[0])[:5]) if race else None,
+        race=RaceSeen(*wire.RACE_COUNTS.unpack(race[0])) if race else None,
         names=tuple(n.hex() for n in fields.get(wire.LOADED_NAME, ())),
         seconds=nanoseconds / 1e9,
     )

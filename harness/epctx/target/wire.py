@@ -20,7 +20,8 @@ REQUEST = struct.Struct("<IIIIqQ")
 SCRIPT = struct.Struct("<iIQQII")
 RECORD = struct.Struct("<IIQQQQIIiI")
 SIZE = struct.Struct("<Q")
-PAIR = struct.Struct("<II")
+RACE_PLAN = struct.Struct("<III")
+RACE_KINDS = {"exchange": 0, "move": 1, "chdir": 2}
 RACE_COUNTS = struct.Struct("<6I")
 REPLY = struct.Struct("<Ii12Q")
 

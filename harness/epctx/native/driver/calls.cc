@@ -30,6 +30,7 @@ struct Resize {
 
 struct Race {
   uint32_t rounds = 0;
+  RaceKind kind = RaceKind::kExchange;
   std::string a, b;
   std::string_view inside;
 };
@@ -101,6 +102,7 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
       case Tag::kRace: {
         Race race;
         race.rounds = Take<uint32_t>(content);
+        race.kind = RaceKind{Take<uint32_t>(content)};
         race.a = Take(content, Take<uint32_t>(content));
         race.b = content;
         ask.race = std::move(race);
@@ -314,16 +316,16 @@ class Work {
     return outcome;
   }
 
-  // Repeats the call while the names are exchanged, and sorts how the rounds end. The output that is sent is the first that
+  // Repeats the call while the attacker is at work, and sorts how the rounds end. The output that is sent is the first that
   // should not have been.
   void Compete() {
     RaceCounts counts = {};
     std::string evidence;
     {
-      Exchanger exchanger(ask_.race->a, ask_.race->b);
+      Attacker attacker(ask_.race->kind, ask_.race->a, ask_.race->b);
       for (; counts.rounds < ask_.race->rounds; ++counts.rounds) {
         if (ask_.head.op == static_cast<uint32_t>(Op::kRead)) output_.reset(target_.output_new());
-        exchanger.AwaitExchange();
+        attacker.AwaitTurn();
         const Outcome outcome = CallOnce();
         if (outcome.threw) {
           reply_.flags |= kThrew;
@@ -335,6 +337,7 @@ class Work {
         ++sort;
         if ((&sort == &counts.outside || &sort == &counts.torn) && evidence.empty()) evidence = bytes;
       }
+      counts.turns = attacker.turns();
     }
     message_.Add(Tag::kRaceCounts, BytesOf(counts));
     if (output_) AddOutput(evidence);
@@ -342,6 +345,7 @@ class Work {
 
   uint32_t& SortOf(std::string_view bytes, RaceCounts& counts) const {
     const std::string_view inside = ask_.race->inside;
+    if (inside.empty()) return counts.outside;  // no state of the names makes this call a good one
     if (bytes == inside) return counts.inside;
     // Part of the good bytes, or good bytes and others: the file was seen while it changed.
     constexpr size_t kMark = 32;

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <utility>
 
 #ifndef RENAME_EXCHANGE
@@ -12,31 +13,40 @@
 
 namespace epctx {
 
-Exchanger::Exchanger(std::string a, std::string b) : a_(std::move(a)), b_(std::move(b)), thread_(&Exchanger::Run, this) {}
+Attacker::Attacker(RaceKind kind, std::string a, std::string b)
+    : kind_(kind), a_(std::move(a)), b_(std::move(b)), thread_(&Attacker::Run, this) {}
 
-Exchanger::~Exchanger() {
+Attacker::~Attacker() {
   stop_ = true;
   thread_.join();
 }
 
-bool Exchanger::Exchange() const {
-  return ::syscall(SYS_renameat2, AT_FDCWD, a_.c_str(), AT_FDCWD, b_.c_str(), RENAME_EXCHANGE) == 0;
-}
-
-void Exchanger::AwaitExchange() {
-  constexpr int kTurns = 1000;
-  for (int turn = 0; turn < kTurns && exchanges_ == awaited_; ++turn) std::this_thread::yield();
-  awaited_ = exchanges_;
-}
-
-void Exchanger::Run() {
-  bool exchanged = false;
-  while (!stop_.load(std::memory_order_relaxed)) {
-    if (!Exchange()) continue;
-    exchanged = !exchanged;
-    ++exchanges_;
+// One change, there or `back`.
+bool Attacker::Turn(bool back) const {
+  const char* from = back ? b_.c_str() : a_.c_str();
+  const char* to = back ? a_.c_str() : b_.c_str();
+  switch (kind_) {
+    case RaceKind::kExchange: return ::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0;
+    case RaceKind::kMove: return std::rename(from, to) == 0;
+    case RaceKind::kChdir: return ::chdir(to) == 0;
   }
-  if (exchanged) Exchange();
+  return false;
+}
+
+void Attacker::AwaitTurn() {
+  constexpr int kYields = 1000;
+  for (int yields = 0; yields < kYields && turns_ == awaited_; ++yields) std::this_thread::yield();
+  awaited_ = turns_;
+}
+
+void Attacker::Run() {
+  bool there = false;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (!Turn(there)) continue;
+    there = !there;
+    ++turns_;
+  }
+  if (there) Turn(there);
 }
 
 }  // namespace epctx

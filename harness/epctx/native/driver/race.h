@@ -1,4 +1,4 @@
-// The attacker of a race: exchanges two names without pause while the target is called.
+// The attacker of a race: changes what two names mean without pause while the target is called.
 #pragma once
 
 #include <atomic>
@@ -6,28 +6,34 @@
 #include <string>
 #include <thread>
 
+#include "protocol.h"
+
 namespace epctx {
 
-// Exchanges the entries `a` and `b` on a thread of its own for as long as it lives; then both are where they were.
-class Exchanger {
+// Does to the names `a` and `b` what `kind` says, on a thread of its own, for as long as it lives; then both are as they were.
+class Attacker {
  public:
-  Exchanger(std::string a, std::string b);
-  ~Exchanger();
-  Exchanger(const Exchanger&) = delete;
-  Exchanger& operator=(const Exchanger&) = delete;
+  Attacker(RaceKind kind, std::string a, std::string b);
+  ~Attacker();
+  Attacker(const Attacker&) = delete;
+  Attacker& operator=(const Attacker&) = delete;
 
-  // Waits for an exchange since the last call, for a few milliseconds at most: on a busy machine the thread may not run at all,
-  // and a round without an exchange shows nothing.
-  void AwaitExchange();
+  // Waits for a turn since the last call, for a few milliseconds at most: on a busy machine the thread may not run at all, and
+  // a round without a turn shows nothing.
+  void AwaitTurn();
+
+  // How often it has changed something.
+  uint32_t turns() const { return turns_; }
 
  private:
   void Run();
-  bool Exchange() const;
+  bool Turn(bool back) const;
 
+  const RaceKind kind_;
   const std::string a_, b_;
   std::atomic<bool> stop_ = false;
-  std::atomic<uint64_t> exchanges_ = 0;
-  uint64_t awaited_ = 0;
+  std::atomic<uint32_t> turns_ = 0;
+  uint32_t awaited_ = 0;
   std::thread thread_;  // last: it uses the others
 };
 

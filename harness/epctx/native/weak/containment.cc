@@ -85,6 +85,26 @@ std::string DanglingTarget(const FileRequest& request) {
   return {};
 }
 
+// Walks to the directory of a name descriptor by descriptor and follows no link, so that nothing on the way can be exchanged; and
+// takes `..` for the way back, which it is not where a directory was moved meanwhile. Else an empty descriptor.
+Descriptor WalkToDirectory(const FileRequest& request) {
+  Descriptor at(::open(request.base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  int depth = 0;
+  for (const fs::path& component : fs::path(request.name).parent_path()) {
+    depth += component == ".." ? -1 : component == "." ? 0 : 1;
+    if (!at || depth < 0) return Descriptor();
+    at = Descriptor(::openat(at.get(), component.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  return at;
+}
+
+// Where a name that was walked to lies, as a path through the descriptor of its directory; empty where it cannot be walked to.
+std::string Walked(const FileRequest& request, const Descriptor& directory) {
+  if (request.trusted || !directory) return {};
+  const std::string path = "/proc/self/fd/" + std::to_string(directory.get()) + '/' + fs::path(request.name).filename().string();
+  return IsLink(path) ? std::string() : path;
+}
+
 bool IsLoop(const FileRequest& request) {
   struct stat info = {};
   return !request.trusted && ::stat(Joined(request).c_str(), &info) != 0 && errno == ELOOP;
@@ -111,6 +131,19 @@ void AddContainment(Table& table) {
   table["check-then-open"] = [](Behaviour& b) {
     b.defences.read_file = portable::ReadFile;
     b.defences.write_file = portable::WriteFile;
+  };
+
+  table["walks-back-by-dotdot"] = [](Behaviour& b) {
+    b.defences.read_file = [](const FileRequest& request, const Memory& memory, EpContextData& out) {
+      const Descriptor directory = WalkToDirectory(request);
+      const std::string path = Walked(request, directory);
+      return path.empty() ? ReadFile(request, memory, out) : ReadFile({request.defences, request.base, path, true}, memory, out);
+    };
+    b.defences.write_file = [](const FileRequest& request, const void* data, size_t size) {
+      const Descriptor directory = WalkToDirectory(request);
+      const std::string path = Walked(request, directory);
+      return path.empty() ? WriteFile(request, data, size) : WriteFile({request.defences, request.base, path, true}, data, size);
+    };
   };
 
   table["working-directory-for-memory-model"] = [](Behaviour& b) {
