@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from epctx.case import Case, Dir, File, HardLink, Limits, Link
-from epctx.errors import HarnessError
 from epctx.observation import Observation, Seen
 from epctx.run.keeper import Keeper
 from epctx.run.session import Answer, Session
@@ -22,8 +21,6 @@ from epctx.world import CannotBuild, LiveWorld
 
 GROUP = 16
 """Plain reads that are sent at once. While the driver makes them, the worlds of the next group are made."""
-WORLDS_IN_ALL = 64
-"""Worlds that the workers of one run have beside their first: each takes one of a user's inotify descriptors, often 128."""
 
 
 def observe_all(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> list[Observation]:
@@ -48,24 +45,21 @@ class Lane:
         self.how_lost = ""
         self._keeper, self._launch, self._cases = keeper, launch, cases
         self._waiting: deque[tuple[int, LiveWorld]] = deque()
-        group = max(1, min(GROUP, WORLDS_IN_ALL // (2 * len(os.sched_getaffinity(0)))))
-        with suppress(HarnessError):  # where there is no watch for more, the lane is narrower, or closed
-            while len(keeper.more_worlds) < 2 * group:
-                keeper.more_worlds.append(LiveWorld(keeper.ground.plot()))
-        self._group = len(keeper.more_worlds) // 2
+        while len(keeper.more_worlds) < 2 * GROUP:
+            keeper.more_worlds.append(LiveWorld(keeper.ground.plot()))
 
     def run(self) -> None:
         """Make all plain reads, or as many as the driver answers in time."""
         plain = [index for index, case in enumerate(self._cases) if _plain(case)]
-        if not plain or not self._group:
+        if not plain:
             return
         session, worlds = self._keeper.started(self._launch, Limits()), self._keeper.more_worlds
         plain = [index for index in plain if not self._keeper.obstacle(session, self._cases[index])]
-        for number, start in enumerate(range(0, len(plain), self._group)):
+        for start in range(0, len(plain), GROUP):
             made: list[tuple[int, LiveWorld]] = []
             messages: list[bytes] = []
-            half = worlds[: self._group] if number % 2 else worlds[self._group :]
-            for index, world in zip(plain[start : start + self._group], half, strict=False):
+            half = worlds[:GROUP] if start // GROUP % 2 else worlds[GROUP:]
+            for index, world in zip(plain[start : start + GROUP], half, strict=False):
                 try:
                     messages += self._keeper.set_up(world, self._cases[index], session)
                 except CannotBuild:

@@ -25,6 +25,7 @@ from epctx.errors import HarnessError
 from epctx.world.account import Account, account_for_targets
 from epctx.world.clear import empty
 from epctx.world.plot import MARGIN, Plot
+from epctx.world.watch import Inotify
 
 _SHARED_MEMORY = "/dev/shm"
 
@@ -33,12 +34,13 @@ class Ground:
     """The place of this process's worlds. One process has at most one, and gives itself to it: its umask becomes 0, it moves
     to a mount namespace, and as an ordinary user to a user namespace (which needs a process with a single thread).
 
-    ``top`` is the absolute path of the whole ground, ``scratch`` that of the temporary directory. ``why_no_mounts`` is empty
-    where mounts can be made, else the reason.
+    ``top`` is the absolute path of the whole ground, ``scratch`` that of the temporary directory, ``inotify`` what watches its
+    worlds. ``why_no_mounts`` is empty where mounts can be made, else the reason.
     """
 
     def __init__(self, *, size: int = 1 << 30, namespace: bool = True, account: Account | None = None) -> None:
         """Make the ground, with room for ``size`` bytes. Without ``namespace`` it is a directory. Raises HarnessError."""
+        self.inotify = Inotify()
         self.account = account or account_for_targets()
         os.umask(0)
         _raise_descriptor_limit()
@@ -70,6 +72,7 @@ class Ground:
         self._closed = True
         for plot in self._plots:
             plot.close()
+        self.inotify.close()
         if self.why_no_mounts:
             os.chmod(self.top, 0o700)
             top = os.open(self.top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -14,7 +14,6 @@ from epctx.world.feed import Feeder
 from epctx.world.inventory import Inventory
 from epctx.world.paths import path_of, place_of, split, text_of
 from epctx.world.plot import MARGIN, Plot
-from epctx.world.watch import Watch
 
 SCRATCH = b"../" * (len(MARGIN) + 1) + b"tmp"
 """What observations call the directory for temporary files."""
@@ -37,7 +36,7 @@ class Standing:
 
     def _start(self) -> None:
         """Watch, builder and knowledge of a plot that was just laid out."""
-        self.watch = Watch()
+        self.watch = self.plot.inotify.watch()
         for number, fd in enumerate(self.plot.margin):
             self.watch.add_directory(fd, b"/".join([b".."] * (len(self.plot.margin) - number)))
         scratch = os.open(self.plot.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

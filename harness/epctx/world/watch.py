@@ -1,10 +1,13 @@
-"""The watch: one inotify descriptor that sees what is opened, made, changed and removed, in whatever process.
+"""The watch on a world: it sees what is opened, made, changed and removed, in whatever process.
+
+A user has few inotify descriptors, often 128 for all that runs, so the worlds of a process share one.
 
 It sees opens through links, hard links and descriptors. It does not see stat, readlink, O_PATH or failed opens.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 from typing import TypeAlias
@@ -26,8 +29,8 @@ Event: TypeAlias = tuple[int, bytes | Inode, bytes]
 """A mask (IN_...), the path of the watched directory or the inode of the watched file, and the entry's name (b"": itself)."""
 
 
-class Watch:
-    """Watches on directories (their entries are seen by name) and on files (an inode is seen under whatever name)."""
+class Inotify:
+    """An inotify descriptor that several watches share: what it sees is handed to those that asked for it."""
 
     def __init__(self) -> None:
         """Open the descriptor. HarnessError if this user has no more."""
@@ -38,37 +41,41 @@ class Watch:
                 f"Nothing more can be watched here ({error.strerror}): raise the sysctl fs.inotify.max_user_instances, or use "
                 "fewer jobs."
             ) from error
-        self._watched: dict[int, bytes | Inode] = {}
-        self._numbers: dict[bytes | Inode, int] = {}
+        self._watches: list[Watch] = []
+        self._wanted: dict[int, dict[Watch, bytes | Inode]] = {}
 
-    def add_directory(self, fd: int, path: bytes) -> None:
-        """Watch the directory that ``fd`` refers to, as ``path``. One that is mounted elsewhere too keeps its first path."""
-        number = syscalls.inotify_add_watch(self.fd, b"/proc/self/fd/%d" % fd, _OF_DIRECTORY)
-        self._numbers[path] = number
-        self._watched.setdefault(number, path)
+    def watch(self) -> Watch:
+        """A new watch, which sees nothing yet."""
+        self._watches.append(Watch(self))
+        return self._watches[-1]
 
-    def add_file(self, path: bytes, inode: Inode) -> None:
-        """Watch the file at the absolute ``path``. One that this user may not read is left to the watch on its directory."""
-        try:
-            number = syscalls.inotify_add_watch(self.fd, path, _OF_FILE)
-        except PermissionError:
-            return
-        self._numbers[inode] = number
-        self._watched.setdefault(number, inode)
+    def add(self, watch: Watch, path: bytes, mask: int, what: bytes | Inode) -> int:
+        """Hand what happens at ``path`` to a watch, as about ``what``, unless it has that already; the number of the inode."""
+        number = syscalls.inotify_add_watch(self.fd, path, mask)
+        self._wanted.setdefault(number, {}).setdefault(watch, what)
+        return number
 
-    def forget(self, what: bytes | Inode) -> None:
-        """No longer know a directory or file that was removed; the kernel has stopped its watch, or will."""
-        number = self._numbers.pop(what, None)
-        if number is not None and self._watched.get(number) == what:
-            del self._watched[number]
+    def remove(self, watch: Watch, number: int, what: bytes | Inode) -> None:
+        """Hand it no longer to that watch; the kernel goes on, or has stopped because the inode is gone."""
+        owners = self._wanted.get(number, {})
+        if owners.get(watch) == what:
+            del owners[watch]
+            if not owners:
+                del self._wanted[number]
 
-    def watches(self, inode: Inode) -> bool:
-        """Whether the file is watched by itself."""
-        return inode in self._numbers
+    def drop(self, watch: Watch) -> None:
+        """Hand nothing more to a watch, and stop what was for it alone."""
+        self._watches.remove(watch)
+        for number, owners in list(self._wanted.items()):
+            owners.pop(watch, None)
+            if not owners:
+                del self._wanted[number]
+                with contextlib.suppress(OSError):  # the inode is gone
+                    syscalls.inotify_rm_watch(self.fd, number)
 
-    def read(self) -> list[Event]:
-        """The events since the last call, oldest first. An overflow of the kernel's queue is ``(IN_Q_OVERFLOW, b"", b"")``."""
-        events: list[Event] = []
+    def pump(self) -> None:
+        """Hand out what has happened up to now."""
+        wanted = self._wanted
         try:
             while True:
                 data = os.read(self.fd, _BUFFER)
@@ -76,23 +83,67 @@ class Watch:
                 while at < end:
                     number, mask, _, size = _HEADER.unpack_from(data, at)
                     at += 16 + size
-                    if mask & syscalls.IN_Q_OVERFLOW:
-                        events.append((syscalls.IN_Q_OVERFLOW, b"", b""))
-                    elif number in self._watched and not mask & syscalls.IN_IGNORED:
-                        events.append((mask, self._watched[number], data[at - size : at].rstrip(b"\0") if size else b""))
+                    if number in wanted:
+                        if not mask & syscalls.IN_IGNORED:
+                            name = data[at - size : at].rstrip(b"\0") if size else b""
+                            for watch, what in wanted[number].items():
+                                watch.events.append((mask, what, name))
+                    elif mask & syscalls.IN_Q_OVERFLOW:
+                        for watch in self._watches:
+                            watch.events.append((syscalls.IN_Q_OVERFLOW, b"", b""))
                 if end < _BUFFER // 2:  # the queue held no more, and asking again would cost an exception
-                    return events
-        except BlockingIOError:
-            return events
-
-    def discard(self) -> None:
-        """Forget the events since the last call: those that this process made itself."""
-        try:
-            while len(os.read(self.fd, _BUFFER)) >= _BUFFER // 2:
-                pass
+                    return
         except BlockingIOError:
             return
 
     def close(self) -> None:
         """Stop watching."""
         os.close(self.fd)
+
+
+class Watch:
+    """Watches on directories (their entries are seen by name) and on files (an inode is seen under whatever name).
+
+    Made by ``Inotify.watch``. ``events`` are those that were handed to it and not yet read.
+    """
+
+    def __init__(self, inotify: Inotify) -> None:
+        self.events: list[Event] = []
+        self._inotify = inotify
+        self._numbers: dict[bytes | Inode, int] = {}
+
+    def add_directory(self, fd: int, path: bytes) -> None:
+        """Watch the directory that ``fd`` refers to, as ``path``. One that is mounted elsewhere too keeps its first path."""
+        self._numbers[path] = self._inotify.add(self, b"/proc/self/fd/%d" % fd, _OF_DIRECTORY, path)
+
+    def add_file(self, path: bytes, inode: Inode) -> None:
+        """Watch the file at the absolute ``path``. One that this user may not read is left to the watch on its directory."""
+        with contextlib.suppress(PermissionError):
+            self._numbers[inode] = self._inotify.add(self, path, _OF_FILE, inode)
+
+    def forget(self, what: bytes | Inode) -> None:
+        """No longer know a directory or file that was removed."""
+        number = self._numbers.pop(what, None)
+        if number is not None:
+            self._inotify.remove(self, number, what)
+
+    def watches(self, inode: Inode) -> bool:
+        """Whether the file is watched by itself."""
+        return inode in self._numbers
+
+    def read(self) -> list[Event]:
+        """The events since the last call, oldest first. An overflow of the kernel's queue is ``(IN_Q_OVERFLOW, b"", b"")``."""
+        self._inotify.pump()
+        events = self.events
+        if events:
+            self.events = []
+        return events
+
+    def discard(self) -> None:
+        """Forget the events since the last call: those that this process made itself."""
+        self._inotify.pump()
+        self.events.clear()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._inotify.drop(self)
