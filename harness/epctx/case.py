@@ -353,4 +353,5 @@ class Case(Struct, frozen=True):
         """Whether the case costs seconds or gigabytes rather than microseconds."""
         contents = [e.content for e in self.world.entries if isinstance(e, File) and e.content]
         contents += [c.payload for c in self.calls if c.op == "write" and c.payload]
+        contents += [c.read_callback.content for c in self.calls if c.read_callback and c.read_callback.content]
         return any(c.race for c in self.calls) or any((16 << 20) < c.size < (1 << 40) for c in contents)
