@@ -297,6 +297,13 @@ class Call(Struct, frozen=True):
     resize: Resize | None = None
     race: Race | None = None
 
+    @property
+    def secrets(self) -> tuple[Content, ...]:
+        """The plaintext that is for callbacks alone: what one answers a read with, and what one is given to write."""
+        given = (self.payload if self.op == "write" and self.write_callback else None,)
+        answered = (self.read_callback.content if self.op != "write" and self.read_callback else None,)
+        return tuple(content for content in (*given, *answered) if content is not None and content.size)
+
 
 class Limits(Struct, frozen=True):
     """What a case lets its target use: wall seconds a call, bytes of address space, largest file that it may write (bytes)."""

@@ -150,6 +150,9 @@ class Seen(Struct, frozen=True):
     """World paths of the files whose whole content came back (known by digest)."""
     leaks: tuple[str, ...] = ()
     """World paths of files outside the model directory of which some bytes are in the output or the error text."""
+    plaintext: tuple[str, ...] = ()
+    """World paths at which plaintext was seen that is for callbacks alone (``Call.secrets``), at any time of the call; those that
+    were gone when it ended say ``(deleted)``."""
     touched: tuple[Touched, ...] = ()
     changes: tuple[Change, ...] = ()
     memory: Memory = Memory()

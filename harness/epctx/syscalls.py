@@ -32,16 +32,23 @@ IN_MODIFY, IN_ATTRIB, IN_CLOSE_WRITE, IN_OPEN = 0x2, 0x4, 0x8, 0x20
 IN_MOVED_FROM, IN_MOVED_TO, IN_CREATE, IN_DELETE = 0x40, 0x80, 0x100, 0x200
 IN_Q_OVERFLOW, IN_IGNORED, IN_ONLYDIR, IN_DONT_FOLLOW, IN_ISDIR = 0x4000, 0x8000, 0x01000000, 0x02000000, 0x40000000
 
+SECCOMP_GET_NOTIF_SIZES = 3
+
 LANDLOCK_CREATE_RULESET_VERSION = 1
 LANDLOCK_RULE_PATH_BENEATH = 1
 
 _FS_IOC_SETFLAGS = 0x40086602
+_SECCOMP_SET_MODE_FILTER, _SECCOMP_FILTER_FLAG_NEW_LISTENER = 1, 8
+_SECCOMP_IOCTL_NOTIF_RECV, _SECCOMP_IOCTL_NOTIF_SEND = 0xC0502100, 0xC0182101
+_SECCOMP_USER_NOTIF_FLAG_CONTINUE = 1
+_NOTIFICATION_ROOM = 1024
 _CLOSE_RANGE_CLOEXEC = 4
 _CAPABILITY_VERSION_3 = 0x20080522
 
 # The calls without a wrapper in the C library. Those from 424 on have one number on all architectures.
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}.get(platform.machine(), -1)
 _CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}.get(platform.machine(), -1)
+_SECCOMP = {"x86_64": 317, "aarch64": 277, "riscv64": 277}.get(platform.machine(), -1)
 _OPEN_TREE, _MOVE_MOUNT, _CLOSE_RANGE, _MOUNT_SETATTR = 428, 429, 436, 442
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446
 
@@ -213,3 +220,37 @@ def landlock_allow(rules: int, fd: int, access: int) -> None:
 def landlock_restrict_self(rules: int) -> None:
     """Put this process, for good, under the set of rules."""
     _syscall(_LANDLOCK_RESTRICT_SELF, rules, 0)
+
+
+def seccomp_notification_sizes() -> tuple[int, int, int]:
+    """The sizes of the structures with which a filter's notifications are taken and answered, where the kernel has those."""
+    sizes = ctypes.create_string_buffer(6)
+    _syscall(_SECCOMP, SECCOMP_GET_NOTIF_SIZES, 0, sizes)
+    first, second, third = struct.unpack("HHH", sizes.raw)
+    return first, second, third
+
+
+def seccomp_listen(program: bytes) -> int:
+    """Put this thread, for good, under a filter (instructions of struct sock_filter); the descriptor of its notifications.
+
+    Needs no_new_privs. EBUSY where a filter with notifications is in force already.
+    """
+    code = ctypes.create_string_buffer(program, len(program))
+    head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
+    return _syscall(_SECCOMP, _SECCOMP_SET_MODE_FILTER, _SECCOMP_FILTER_FLAG_NEW_LISTENER, ctypes.c_char_p(head))
+
+
+def seccomp_notification(fd: int) -> tuple[int, int, int, tuple[int, ...]]:
+    """The next call that waits at a filter: its cookie, the thread that makes it, its number and its six arguments.
+
+    Blocks where none waits; ENOENT if the one that waited is gone.
+    """
+    room = bytearray(_NOTIFICATION_ROOM)
+    fcntl.ioctl(fd, _SECCOMP_IOCTL_NOTIF_RECV, room)
+    cookie, thread, _flags, number, _architecture, _instruction, *arguments = struct.unpack_from("QIIiIQ6Q", room)
+    return cookie, thread, number, tuple(arguments)
+
+
+def seccomp_continue(fd: int, cookie: int) -> None:
+    """Let a call that waits at a filter go on as if there were none. ENOENT if it is gone."""
+    fcntl.ioctl(fd, _SECCOMP_IOCTL_NOTIF_SEND, struct.pack("QqiI", cookie, 0, 0, _SECCOMP_USER_NOTIF_FLAG_CONTINUE))

@@ -192,6 +192,14 @@ CALLBACKS = {
     "logical name": "callbacks/logical-name-is-not-a-path[{parent,absolute},new]",
 }
 
+PLAINTEXT = {
+    "small and large": "plaintext/sizes[RW,{32,4096,65536,1048576,8388608}]",
+    "working directories": "plaintext/working-directory[RW,{root,model,outside}]",
+    "model from memory": "plaintext/model-from-memory[RW]",
+    "a file of the name": "plaintext/file-exists[RW] plaintext/fallback-name[{new,existing,outside}]",
+    "trusted callers, nodes, several calls": "plaintext/trusted-caller[RW] plaintext/node-of-a-model plaintext/several[RW]",
+}
+
 RACES = {
     "directory and link, file and link": "races/exchange[RW,{directory,file}-and-link]",
     "file and FIFO": "races/file-and-fifo[RW]",
@@ -227,6 +235,7 @@ FLOOR = {
         "macos": MACOS,
         "models": MODELS,
         "callbacks": CALLBACKS,
+        "plaintext": PLAINTEXT,
         "races": RACES,
         "field": FIELD,
     }.items()

@@ -21,7 +21,7 @@ from epctx.observation import (
     content_digest,
     digest,
 )
-from epctx.oracle import RULES, Verdict, judge, profile
+from epctx.oracle import RULES, Look, Verdict, applicable, judge, profile
 from epctx.spec import predict
 
 GOOD, SECRET = File("model/good.bin"), File("outside/secret.bin")
@@ -49,6 +49,10 @@ def refused(code: int = 2, text: str = "no", **more: Any) -> Seen:
 def broken(tested: Case, seen: Seen, judged: Any = ALL) -> set[str]:
     verdict = judge(tested, Observation(tested.id, "test", calls=(seen,)), judged)
     return {f.rule for f in verdict.findings if f.fails}
+
+
+def look(tested: Case, seen: Seen) -> Look:
+    return Look(tested, 0, tested.expect, seen, ALL, b"/root")
 
 
 def read_good(**more: Any) -> Seen:
@@ -298,3 +302,17 @@ def test_every_rule_says_what_it_demands_and_why() -> None:
         assert rule.statement.endswith("."), rule.id
         assert rule.why, rule.id
         assert rule.source, rule.id
+
+
+def test_plaintext_of_a_callback_in_a_file_breaks_a_rule() -> None:
+    tested = case(Call("write", "engine", payload=PAYLOAD_WRITTEN, write_callback=Callback()))
+    taken = CallbackSeen("write", b"engine".hex(), PAYLOAD_WRITTEN.size, content_digest(PAYLOAD_WRITTEN))
+    seen = Seen("returned", callbacks=(taken,))
+    assert broken(tested, seen) == set()
+    assert broken(tested, replace(seen, plaintext=("model/engine.tmp (deleted)",))) == {"plain.no-plaintext"}
+
+
+def test_a_payload_without_a_callback_is_no_secret() -> None:
+    tested = case(Call("write", "new.bin", payload=PAYLOAD_WRITTEN))
+    assert tested.calls[0].secrets == ()
+    assert "plain.no-plaintext" not in {rule.id for rule in applicable(look(tested, Seen("returned")))}

@@ -73,13 +73,15 @@ class Box:
         memory: int | None = None,
         environment: Mapping[str, str] | None = None,
         program: str | None = None,
+        guard: int = -1,
     ) -> Process:
         """Start ``argv`` in the box; it is running when this returns.
 
         ``fds`` maps the numbers that it finds to descriptors of this process; 0 to 2 are /dev/null and the captured output.
         ``readable`` are absolute paths that it may read besides the system. ``memory`` limits its address space in bytes (None:
         not at all, as sanitizers need). ``environment`` is added to a minimal one. ``program`` is the file to execute
-        (else ``argv[0]``). It starts in the directory for temporary files. Raises HarnessError.
+        (else ``argv[0]``). With ``guard``, a socket, it is guarded (``epctx.lookout``), and stands still until somebody keeps
+        the lookout. It starts in the directory for temporary files. Raises HarnessError.
         """
         try:
             executable = os.open(program or argv[0], os.O_RDONLY | os.O_CLOEXEC)
@@ -90,7 +92,7 @@ class Box:
         base.update(environment or {})
         paths = tuple(map(os.path.abspath, readable))
         try:
-            return self._start(tuple(argv), executable, base, dict(fds or {}), paths, memory)
+            return self._start(tuple(argv), executable, base, dict(fds or {}), paths, memory, guard)
         finally:
             os.close(executable)
 
@@ -117,6 +119,7 @@ class Box:
         fds: dict[int, int],
         readable: tuple[str, ...],
         memory: int | None,
+        guard: int = -1,
     ) -> Process:
         boxed = self.strength == "namespaces"
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -143,6 +146,7 @@ class Box:
                 output=output,
                 start=start,
                 end=end,
+                guard=_held(theirs, high(guard)) if guard >= 0 else -1,
             )
             leader = _fork_into_pid_namespace(order, parent) if boxed else _fork(order, parent)
             theirs.close()

@@ -8,6 +8,7 @@ import os
 import resource
 import select
 import signal
+import socket
 import struct
 from collections.abc import Iterable
 from typing import NoReturn
@@ -15,6 +16,7 @@ from typing import NoReturn
 from epctx import syscalls
 from epctx.box import landlock, root
 from epctx.case import Struct
+from epctx.lookout import doors
 from epctx.world.account import Account
 
 _DESCRIPTORS = 256
@@ -31,8 +33,9 @@ class Order(Struct, frozen=True):
     """All that a child needs to know: what to run, in which box, and the descriptors that connect it to the harness.
 
     ``argv`` None ends the child with status 0 where it would run it: a trial of the box. ``start`` gets the target's process id,
-    then the reason if it cannot start, and closes when it has; ``end`` gets how it ended, if there is an init to tell it. The
-    descriptors of the order itself are high ones.
+    then the reason if it cannot start, and closes when it has; ``end`` gets how it ended, if there is an init to tell it.
+    ``guard`` is a socket for ``doors.guard``, -1 for a target that no lookout is kept on. The descriptors of the order itself
+    are high ones.
     """
 
     strength: str
@@ -48,6 +51,7 @@ class Order(Struct, frozen=True):
     output: int
     start: int
     end: int
+    guard: int
 
 
 def become_init(order: Order, parent: int) -> NoReturn:
@@ -112,6 +116,9 @@ def become_target(order: Order, parent: int = -1) -> NoReturn:
         os.chdir(order.cwd)
         os.umask(0o022)
         _place_descriptors(order)
+        if order.guard >= 0:
+            report = socket.socket(fileno=order.guard)  # held: from here on nothing is closed before somebody keeps the lookout
+            doors.guard(report)
         _limit(resource.RLIMIT_CORE, 0)
         if account.changes:
             _limit(resource.RLIMIT_NPROC, _PROCESSES)
@@ -180,4 +187,6 @@ def _fail(order: Order, error: BaseException) -> NoReturn:
     with contextlib.suppress(BaseException):
         what = f"{error.strerror} ({error.filename})" if isinstance(error, OSError) and error.filename else str(error)
         os.write(order.start, f"!{what}".encode())
+    if order.guard >= 0:  # an exit is a door, too
+        os.kill(os.getpid(), signal.SIGKILL)
     os._exit(1)

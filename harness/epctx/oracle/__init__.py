@@ -7,6 +7,7 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
     models,
     names,
     ownership,
+    plaintext,
     safety,
     status,
     trusted,

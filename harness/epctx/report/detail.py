@@ -187,6 +187,8 @@ def _seen(number: int, seen: Seen) -> RenderableType:
         row("changed", f"{change.path} ({change.place}): {_state(change.before)} -> {_state(change.after)}")
     for path in seen.leaks:
         row("leaked", path)
+    for path in seen.plaintext:
+        row("plaintext", path)
     for callback in seen.callbacks:
         row("callback", _invocation(callback))
     memory = seen.memory

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from epctx.box import Box, Strength
 from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
+from epctx.lookout import Sighting
 from epctx.model import model_bytes, names_in, nodes_in
 from epctx.observation import Observation, Seen, Touched
 from epctx.oracle import LARGE
@@ -23,7 +24,7 @@ from epctx.run.session import Answer, Session
 from epctx.spec import model_directory
 from epctx.target import Launch, wire
 from epctx.target.driver import Reply, read_reply, request
-from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile
+from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile, mark_of_content
 from epctx.world.paths import text_of
 
 CANNOT = {
@@ -32,6 +33,8 @@ CANNOT = {
     "load": "the target does not walk the nodes of a model (it has no epctx_load)",
 }
 """Why a case is skipped whose calls a target does not have."""
+PLAINTEXT = "plain.no-plaintext"
+"""The rule of which nothing can be said without a lookout."""
 
 
 class Conditions(Struct, frozen=True):
@@ -67,7 +70,7 @@ class Keeper:
         """Run a case. A crash or a hang that ends the driver is that of the call that was made."""
         root = os.fsdecode(self.world.plot.root)
         try:
-            obstacle = self.obstacle(self.started(launch, case.limits), case)
+            obstacle = self.obstacle(self.started(launch, case.limits, guarded(case)), case)
             if obstacle:
                 return Observation(case.id, launch.target, root, skipped=obstacle)
             return Observation(case.id, launch.target, root, self._run(launch, case))
@@ -93,11 +96,12 @@ class Keeper:
             world.close()
         self.ground.close()
 
-    def started(self, launch: Launch, limits: Limits) -> Session:
+    def started(self, launch: Launch, limits: Limits, guarded: bool = False) -> Session:
         """The driver for a target under these limits, started if need be. TargetError if the target does not load."""
-        if self.session is None or not self.session.serves(launch, limits):
+        if self.session is None or not self.session.serves(launch, limits, guarded):
             self.end()
-            self.session = Session(self.box, launch, limits, os.fsdecode(self.world.plot.root + b"/outside"))
+            home = os.fsdecode(self.world.plot.root + b"/outside")
+            self.session = Session(self.box, launch, limits, home, guarded=guarded)
         return self.session
 
     def end(self) -> None:
@@ -114,6 +118,8 @@ class Keeper:
                 return CANNOT[call.op]
             if call.fallback is not msgspec.UNSET and "fallback" not in can:
                 return "the target has no write with a separate fallback name"
+        if session.unseen_because and PLAINTEXT in case.rules:
+            return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
         entries = case.world.entries
         if self.ground.account.uid == 0 and any(isinstance(e, Dir | File) and e.mode & 0o600 != 0o600 for e in entries):
             return "the target runs as root, for whom the modes of files do not count"
@@ -127,18 +133,26 @@ class Keeper:
 
     def _run(self, launch: Launch, case: Case) -> tuple[Seen, ...]:
         """Build the world and make the calls, up to the first that does not come back."""
-        session, seen = self.started(launch, case.limits), []
+        session, seen = self.started(launch, case.limits, guarded(case)), []
         afresh, self._spoilt = self._spoilt, False
         for call, message in zip(case.calls, self.set_up(self.world, case, session, afresh), strict=True):
             resident = session.reset_peak_memory() if _large(case, call) else 0
+            marks = tuple(filter(None, map(mark_of_content, call.secrets)))
+            if session.lookout:
+                session.lookout.begin(marks, self.world.plot.places)
             answer = session.exchange(message, case.limits.seconds, self.world)
+            sightings = session.lookout.end(session.process.pid) if session.lookout else ()
             peak = session.peak_memory() - resident if resident and answer.how == "reply" else 0
-            seen.append(self.gather(self.world, call, answer, session, peak))
+            found = self.gather(self.world, call, answer, session, peak)
+            seen.append(replace(found, plaintext=tuple(map(self._told, sightings))) if sightings else found)
             if answer.how in ("hang", "crash"):
                 self.end()
                 self._spoilt = True
                 break
         return tuple(seen)
+
+    def _told(self, sighting: Sighting) -> str:
+        return self.world.path_at(sighting.path) + (" (deleted)" if sighting.gone else "")
 
     def set_up(self, world: LiveWorld, case: Case, session: Session, afresh: bool = False) -> Iterator[bytes]:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
@@ -190,6 +204,11 @@ class Keeper:
         if answer.how != "reply":
             touched = tuple(t for t in touched if not _of_fifo(world, t))
         return replace(seen, touched=touched, leaks=tuple(dict.fromkeys(leaks)), reads=reads, changes=changes)
+
+
+def guarded(case: Case) -> bool:
+    """Whether a case runs on a guarded driver: whether plaintext is at stake that must not get to the disk at any time."""
+    return any(call.secrets for call in case.calls)
 
 
 def _interference(case: Case, index: int, root: bytes) -> bytes:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from epctx.case import Case, Dir, File, HardLink, Limits, Link
 from epctx.observation import Observation, Seen
-from epctx.run.keeper import Keeper
+from epctx.run.keeper import Keeper, guarded
 from epctx.run.session import Answer, Session
 from epctx.target import Launch, wire
 from epctx.target.driver import BadReply
@@ -27,7 +27,9 @@ def observe_all(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> list[O
     """Run cases: the plain reads first, in the lane, then one by one all others and those that the lane came to nothing with."""
     lane = Lane(keeper, launch, cases)
     lane.run()
-    seen = [lane.seen.get(index) or keeper.observe(launch, case) for index, case in enumerate(cases)]
+    order = sorted(range(len(cases)), key=lambda index: guarded(cases[index]))  # each kind of driver is started once
+    one_by_one = {index: keeper.observe(launch, cases[index]) for index in order if index not in lane.seen}
+    seen = [lane.seen.get(index) or one_by_one[index] for index in range(len(cases))]
     if lane.lost is not None and not _ended(seen[lane.lost]):  # the driver died in that read, and does not if it is made again
         seen[lane.lost] = lane.observation(lane.lost, keeper.world, Seen("crash", detail=lane.how_lost))
     return seen

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from epctx.box import Box, Ended, Watchdog, free_fifos
 from epctx.case import Limits
 from epctx.errors import TargetError
+from epctx.lookout import Lookout, guarded_process, why_no_doors
 from epctx.target import Launch
 from epctx.target.driver import LOOK, BadReply, Driver
 from epctx.world import LiveWorld
@@ -35,23 +36,40 @@ class Answer(NamedTuple):
 class Session:
     """A driver that runs ``launch`` under ``limits``. TargetError if it does not come up.
 
-    ``home`` is what the environment's HOME says: a place with canaries, so that a name in which it is expanded finds one.
+    A ``guarded`` one stops at each door (``epctx.lookout``), which costs some speed. It has a ``lookout``; where that cannot be
+    had, ``unseen_because`` says why. ``home`` is what the environment's HOME says: a place with canaries, so that a name in which
+    it is expanded finds one.
     """
 
-    def __init__(self, box: Box, launch: Launch, limits: Limits, home: str) -> None:
-        self.launch, self.memory = launch, limits.memory
+    def __init__(self, box: Box, launch: Launch, limits: Limits, home: str, *, guarded: bool = False) -> None:
+        self.launch, self.memory, self.guarded = launch, limits.memory, guarded
+        self.lookout: Lookout | None = None
+        self.unseen_because = why_no_doors() if guarded else ""
         self.bulk = os.memfd_create("epctx-bulk")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        guard, report = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         opened = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in launch.files]
-        try:
-            fds = {3: theirs.fileno(), 4: self.bulk} | {5 + n: fd for n, fd in enumerate(opened)}
-            self.process = box.spawn(
-                launch.command(first=5), fds=fds, readable=launch.readable, memory=limits.memory, environment={"HOME": home}
-            )
-        finally:
-            theirs.close()
-            for fd in opened:
-                os.close(fd)
+        guards = guarded and not self.unseen_because
+        with theirs, guard:
+            try:
+                fds = {3: theirs.fileno(), 4: self.bulk} | {5 + n: fd for n, fd in enumerate(opened)}
+                self.process = box.spawn(
+                    launch.command(first=5),
+                    fds=fds,
+                    readable=launch.readable,
+                    memory=limits.memory,
+                    environment={"HOME": home},
+                    guard=report.fileno() if guards else -1,
+                )
+            finally:
+                report.close()
+                for fd in opened:
+                    os.close(fd)
+            if guards:
+                try:
+                    self.lookout = Lookout(guarded_process(guard))
+                except OSError as error:
+                    self.unseen_because = str(error)
         self.driver = Driver(ours, self.bulk)
         hello = self.driver.hello(START_SECONDS)
         if hello is None or hello.error:
@@ -60,13 +78,15 @@ class Session:
             raise TargetError(f"The target {launch.target} cannot be loaded: {reason}")
         self.hello = hello
 
-    def serves(self, launch: Launch, limits: Limits) -> bool:
-        """Whether this session can run a case of that target under those limits."""
-        return self.launch == launch and self.memory == limits.memory
+    def serves(self, launch: Launch, limits: Limits, guarded: bool) -> bool:
+        """Whether this session can run a case of that target under those limits, guarded or not."""
+        return self.launch == launch and self.memory == limits.memory and self.guarded == guarded
 
     def end(self) -> None:
         """Kill the driver and everything that it started."""
         self.process.close()
+        if self.lookout:
+            self.lookout.close()
         self.driver.link.close()
         os.close(self.bulk)
 

@@ -103,7 +103,7 @@ def _callback_rule(scene: Scene, call: Call, name: bytes) -> str:
         return "name.opaque-to-callback"
     if scene.base is not None and not scene.tree.walk(scene.base.place, [name], follow=False).fault:
         return "cb.no-file-access"
-    return "own.adopts" if call.op == "read" else "chunk.single-write"
+    return {"read": "own.adopts", "write": "chunk.single-write"}.get(call.op, "name.opaque-to-callback")
 
 
 def _write_callback(scene: Scene, call: Call, callback: Callback, name: bytes) -> Expect:

@@ -65,7 +65,11 @@ def mark_of(entry: Declared, path: bytes) -> bytes:
         return token(text_of(path))
     if not isinstance(entry, File):
         return b""
-    held = content(entry)
+    return mark_of_content(content(entry))
+
+
+def mark_of_content(held: Content) -> bytes:
+    """Bytes that tell a content, wherever a part of it appears; empty for one that is too short to be told from chance."""
     mark = token(held.key)
     if held.size >= len(mark):
         return mark

@@ -15,7 +15,7 @@ from epctx.world.differences import Signature, open_parent, read_digest, state_o
 from epctx.world.entries import ModelFile, content, digest_of, plan_of
 from epctx.world.paths import join, path_of, place_of, split, text_of
 from epctx.world.plot import Plot
-from epctx.world.standing import Standing
+from epctx.world.standing import SCRATCH, Standing
 from epctx.world.watch import Event, Inode
 
 _WHAT: dict[int, Literal["open", "create", "modify", "delete", "move", "attributes"]] = {
@@ -234,6 +234,14 @@ class LiveWorld:
         }
         told = [path for path in hits if not (isinstance(e := standing.plan[path], File) and content(e).key in inside)]
         return tuple(map(text_of, told))
+
+    def path_at(self, absolute: bytes) -> str:
+        """An absolute path as observations write it; one outside world, margin and the directory for temporary files stays so."""
+        root, scratch = self.plot.root, self.plot.scratch
+        if absolute.startswith(scratch + b"/"):
+            return text_of(SCRATCH + absolute[len(scratch) :])
+        above = self.plot.places[0]
+        return text_of(os.path.relpath(absolute, root) if absolute.startswith(above + b"/") else absolute)
 
     # --- FIFOs --------------------------------------------------------------------------------------------------------------
 

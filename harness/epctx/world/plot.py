@@ -58,6 +58,11 @@ class Plot:
             os.close(fd)
         *self.margin, self.root_fd = inner[-len(MARGIN) - 1 :]
 
+    @property
+    def places(self) -> tuple[bytes, bytes]:
+        """The absolute paths of everything that a call is watched in: margin and world, and the directory for temporary files."""
+        return self.root.rsplit(b"/", len(MARGIN))[0], self.scratch
+
     def close(self) -> None:
         """Let go of the directories; what is in them stays, until the ground is closed. Harmless if called again."""
         for fd in (*self.margin, self.root_fd):

@@ -63,6 +63,7 @@ void AddContainment(Table& table);
 void AddFiles(Table& table);
 void AddMemory(Table& table);
 void AddCallbacks(Table& table);
+void AddPlaintext(Table& table);
 void AddNodes(Table& table);
 void AddHistory(Table& table);
 

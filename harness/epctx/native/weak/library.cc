@@ -40,6 +40,7 @@ const Table& Weaknesses() {
     AddFiles(all);
     AddMemory(all);
     AddCallbacks(all);
+    AddPlaintext(all);
     AddNodes(all);
     AddHistory(all);
     return all;
