@@ -68,6 +68,16 @@ def bundled() -> Path:
     return build(BUNDLED)
 
 
+def ep() -> Path:
+    """The bundled execution provider: a library to be registered in ONNX Runtime 1.28 or later.
+
+    Raises:
+        TargetError: there is no compiler.
+        BuildError: the compiler failed.
+    """
+    return build(EP)
+
+
 def header(
     path: str | os.PathLike[str],
     namespace: str = HEADER_NAMESPACE,
@@ -167,6 +177,12 @@ BUNDLED = Part(
     "bundled",
     _sources("weak/*.cc"),
     _sources("*.h", "weak/*", "reference/*.h", "ort/*.h"),
+    (f"-I{NATIVE}", f"-I{NATIVE / 'ort'}"),
+)
+EP = Part(
+    "ep",
+    _sources("ep/*.cc", "weak/*.cc"),
+    _sources("*.h", "ep/*", "weak/*", "reference/*.h", "ort/*.h"),
     (f"-I{NATIVE}", f"-I{NATIVE / 'ort'}"),
 )
 

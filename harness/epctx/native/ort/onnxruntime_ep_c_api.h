@@ -13,6 +13,13 @@ extern "C" {
 typedef struct OrtEp OrtEp;
 typedef struct OrtNodeComputeInfo OrtNodeComputeInfo;
 typedef struct OrtNodeComputeContext OrtNodeComputeContext;
+typedef struct OrtDataTransferImpl OrtDataTransferImpl;
+
+// How nodes are fused: whether the fused node goes without the constants that it had as inputs.
+struct OrtNodeFusionOptions {
+  uint32_t ort_version_supported;
+  bool drop_constant_initializers;
+};
 
 // Flags of OrtEp::GetEpContextDataCallbackSupport.
 typedef enum OrtEpContextDataSupport {
@@ -44,7 +51,7 @@ struct OrtEp {
   OrtStatus*(ORT_API_CALL* GetEpContextDataCallbackSupport)(const OrtEp* self, uint32_t* flags);  // 26
 };
 
-// Makes providers. At least one of the functions 9 to 12 must be there: without all of them the registration crashes.
+// Makes providers. CreateDataTransfer and IsStreamAware must be there: without them the registration crashes.
 struct OrtEpFactory {
   uint32_t ort_version_supported;
   const char*(ORT_API_CALL* GetName)(const OrtEpFactory* self);    // 1
@@ -58,8 +65,9 @@ struct OrtEpFactory {
   void(ORT_API_CALL* ReleaseEp)(OrtEpFactory* self, OrtEp* ep);             // 5
   uint32_t(ORT_API_CALL* GetVendorId)(const OrtEpFactory* self);            // 6
   const char*(ORT_API_CALL* GetVersion)(const OrtEpFactory* self);          // 7
-  void* reserved_8_to_11[4];
-  bool(ORT_API_CALL* IsStreamAware)(const OrtEpFactory* self);  // 12
+  void* reserved_8_to_10[3];
+  OrtStatus*(ORT_API_CALL* CreateDataTransfer)(OrtEpFactory* self, OrtDataTransferImpl** transfer);  // 11
+  bool(ORT_API_CALL* IsStreamAware)(const OrtEpFactory* self);                                       // 12
   void* reserved_13_to_31[19];
 };
 
@@ -83,6 +91,7 @@ EPCTX_ASSERT_WORD(OrtEpFactory, CreateEp, 4);
 EPCTX_ASSERT_WORD(OrtEpFactory, ReleaseEp, 5);
 EPCTX_ASSERT_WORD(OrtEpFactory, GetVendorId, 6);
 EPCTX_ASSERT_WORD(OrtEpFactory, GetVersion, 7);
+EPCTX_ASSERT_WORD(OrtEpFactory, CreateDataTransfer, 11);
 EPCTX_ASSERT_WORD(OrtEpFactory, IsStreamAware, 12);
 #undef EPCTX_ASSERT_WORD
 #endif
