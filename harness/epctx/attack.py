@@ -117,6 +117,7 @@ def read(
     *,
     source: Source = "model",
     callback: Callback | None = None,
+    config: bool = False,
     allocator: Allocator = "default",
     held: bool = False,
     moves: bool = False,
@@ -130,6 +131,7 @@ def read(
         name,
         source,
         read_callback=callback,
+        config=config,
         allocator=allocator,
         held=held,
         moves=moves,
@@ -146,12 +148,21 @@ def write(
     payload: Content | None = PAYLOAD,
     fallback: Name | msgspec.UnsetType | None = msgspec.UNSET,
     callback: Callback | None = None,
+    config: bool = False,
     accessors: bool = True,
     race: Race | None = None,
 ) -> Call:
     """A write of ``payload`` to ``name``; the options are those of ``Call``."""
     return Call(
-        "write", name, source, payload=payload, fallback=fallback, write_callback=callback, accessors=accessors, race=race
+        "write",
+        name,
+        source,
+        payload=payload,
+        fallback=fallback,
+        write_callback=callback,
+        config=config,
+        accessors=accessors,
+        race=race,
     )
 
 

@@ -284,6 +284,8 @@ class Call(Struct, frozen=True):
     """write: the separate name for the disk; unset calls the overload without it."""
     read_callback: Callback | None = None
     write_callback: Callback | None = None
+    config: bool = False
+    """Whether the target gets a config although no callback is registered in it; with a callback it always gets one."""
     allocator: Literal["default", "caller", "null", "error"] = "default"
     """read: none given, the caller's own, one whose Alloc gives NULL, or the C API's AllocatorAlloc gives an error status."""
     held: bool = False

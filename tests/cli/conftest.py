@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import os
 import subprocess
 import sys
@@ -16,6 +18,9 @@ from epctx.target import build
 
 Epctx = Callable[..., Result]
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
+
+FOUND = importlib.metadata.version("onnxruntime") if importlib.util.find_spec("onnxruntime") else "stand-in"
+"""The ONNX Runtime that a target meets here."""
 
 FAKES = Path(__file__).parent.parent / "fakes"
 

@@ -7,13 +7,15 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import FAKES, Epctx
+from tests.cli.conftest import FAKES, FOUND, Epctx
 
 from epctx import case_file
 from epctx.case import Call, Case, File, Link, World
+from epctx.oracle import PROFILES, contract_of
 from epctx.report import jsonl
 
 CONTROLS = 8
+CHOSEN = contract_of(FOUND)
 LINK = Case(
     "mine/link",
     "A link to a file outside.",
@@ -39,8 +41,10 @@ def again(output: str) -> list[list[str]]:
 def test_the_reference_holds(epctx: Epctx) -> None:
     result = epctx("check", "--only", "links/final*", "--only", "types/*")
     assert result.exit_code == 0, result.output
-    assert result.output.splitlines()[0].startswith("epctx reference, profile spec, ")
-    assert "reference holds: every rule of profile spec held in" in result.output.splitlines()[-1]
+    assert result.output.splitlines()[0].startswith(f"epctx reference, profile {CHOSEN}, ")
+    assert f"ONNX Runtime {FOUND}, judged by the contract of {PROFILES[CHOSEN].contract}\n" in result.output
+    assert "lends" not in result.output
+    assert f"reference holds: every rule of profile {CHOSEN} held in" in result.output.splitlines()[-1]
     assert "critical" not in result.output
 
 
@@ -62,7 +66,7 @@ def test_the_documents_helper_loses_short_writes_and_refuses_new_files_beside_a_
         "  traversal/new-file-by-storage[bare,plain]\n    call     write new.bin\n    expected accepted on model/new.bin\n"
         in bare
     )
-    assert "weak:S7 does not hold: 9 of 78 cases break rules of profile spec" in result.output.splitlines()[-1]
+    assert f"weak:S7 does not hold: 9 of 78 cases break rules of profile {CHOSEN}" in result.output.splitlines()[-1]
 
 
 def test_a_finding_is_shown_again_by_its_command(epctx: Epctx) -> None:
@@ -125,7 +129,8 @@ def test_fail_fast_ends_with_the_first_failure(epctx: Epctx) -> None:
 def test_the_json_report_holds_what_was_seen_and_what_it_means(epctx: Epctx, tmp_path: Path) -> None:
     assert epctx("check", "weak:none", "--only", "absolute/*", "--json", tmp_path / "r.jsonl").exit_code == 1
     head, lines, foot = jsonl.read(tmp_path / "r.jsonl")
-    assert (head.target, head.profile, head.cases) == ("weak:none", "spec", len(lines))
+    assert (head.target, head.profile, head.cases) == ("weak:none", CHOSEN, len(lines))
+    assert (head.contract, head.lent) == (PROFILES[CHOSEN].contract, False)
     assert [line.index for line in lines] == list(range(len(lines)))
     assert foot.counts["fail"] == sum(line.verdict.fails for line in lines) > 20
     assert not foot.held
@@ -154,7 +159,7 @@ def test_the_order_is_that_of_the_cases_whoever_is_first(epctx: Epctx, tmp_path:
 def test_cases_of_a_file_run_with_the_controls_and_are_found_again(epctx: Epctx, mine: Path) -> None:
     result = epctx("check", "weak:links-not-resolved", "--cases", mine)
     assert result.exit_code == 1
-    assert "weak:links-not-resolved does not hold: 1 of 9 cases breaks rules of profile spec" in result.output
+    assert f"weak:links-not-resolved does not hold: 1 of 9 cases breaks rules of profile {CHOSEN}" in result.output
     words = again(result.output)[0]
     assert words[2:] == ["mine/link", "weak:links-not-resolved", "--cases", str(mine)]
     assert epctx(*words[1:]).exit_code == 1
@@ -192,6 +197,25 @@ def test_a_profile_decides_which_rules_must_hold(epctx: Epctx) -> None:
     assert code == 1
     assert "write.atomic" in output
     assert all("--profile hardened" in shlex.join(words) for words in again(output))
+
+
+@pytest.mark.parametrize("profile", ["spec", "ort-1.28", "ort-1.31", "hardened"])
+def test_the_report_says_whose_contract_counts(epctx: Epctx, profile: str) -> None:
+    result = epctx("check", "weak:absolute-allowed", "--only", "absolute/*", "--profile", profile)
+    contract = PROFILES[CHOSEN if profile == "hardened" else profile].contract
+    assert f"ONNX Runtime {FOUND}, judged by the contract of {contract}\n" in result.output
+    assert all(("--profile" in words) is (profile != CHOSEN) for words in again(result.output))
+
+
+@pytest.mark.skipif(CHOSEN != "ort-1.31", reason="this ONNX Runtime has the experimental names")
+def test_experimental_names_are_lent_and_that_is_said(epctx: Epctx, tmp_path: Path) -> None:
+    result = epctx("check", "weak:S1", "--only", "callbacks/adopts[1]", "--json", tmp_path / "r.jsonl")
+    assert (
+        f"the target looks up experimental names, which ONNX Runtime {FOUND} does not have: epctx lends them\n" in result.output
+    )
+    head, (*_, line), _ = jsonl.read(tmp_path / "r.jsonl")
+    assert head.lent
+    assert line.observation.calls[0].callbacks
 
 
 def test_unboxed_warns_and_judges_the_same(epctx: Epctx) -> None:

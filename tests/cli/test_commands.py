@@ -62,7 +62,7 @@ def test_replay_on_a_target_that_cannot_run_the_case_says_nothing_about_it(epctx
         ("rules", list(RULES)),
         ("weak", [w.name for w in weaknesses()]),
         ("targets", ["header", "lib", "reference", "weak"]),
-        ("profiles", ["spec", "hardened"]),
+        ("profiles", ["spec", "ort-1.28", "ort-1.31", "hardened"]),
     ],
 )
 def test_lists_are_complete(epctx: Epctx, what: str, names: list[str]) -> None:

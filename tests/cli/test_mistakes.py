@@ -35,7 +35,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("check", "reference", "weak:S7"), "unexpected extra argument"),
     (("check", "--jobs", "0"), "not in the range"),
     (("check", "--jobs", "many"), "not a valid integer"),
-    (("check", "--profile", "strict"), "not one of 'spec', 'hardened'"),
+    (("check", "--profile", "strict"), "not one of 'spec', 'ort-1.28', 'ort-1.31', 'hardened'"),
     (("check", "--policy", "contain.hard-link"), "write RULE=accept"),
     (("check", "--policy", "contain.hard-link=maybe"), "write RULE=accept"),
     (("check", "--policy", "contain.parent=accept"), "with RULE one of contain.hard-link, contain.model-link-cache"),

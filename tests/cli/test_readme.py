@@ -19,6 +19,7 @@ SHOWN = re.findall(r"^\$ epctx (.*)\n((?:.*\n)*?)```", README, re.MULTILINE)
 def settled(output: str) -> str:
     """Without what differs from one machine or run to the next."""
     output = re.sub(r"^(namespaces|landlock|WARNING).*$", "BOX", output, flags=re.MULTILINE | re.IGNORECASE)
+    output = re.sub(r"profile (spec|ort-1\.\d+)", "PROFILE", output)
     output = re.sub(r"^ONNX Runtime .*$", "ONNX Runtime", output, flags=re.MULTILINE)
     return re.sub(r"; \d+\.\d s$", "; SECONDS", output, flags=re.MULTILINE)
 

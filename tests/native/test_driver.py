@@ -14,6 +14,7 @@ from tests.native.running import Running
 from epctx.case import FAIL, INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Content, stream
 from epctx.observation import digest
 from epctx.target import build, wire
+from epctx.target.native import onnxruntime_library
 
 Start = Callable[..., Running]
 Compile = Callable[[str, Path], Path]
@@ -82,6 +83,64 @@ def test_a_callback_that_fails_is_final(on_either_runtime: Running) -> None:
     seen = on_either_runtime.call(call, "good.bin").seen
     assert (seen.code, seen.message) == (NOT_IMPLEMENTED, "so it is")
     assert (seen.memory.allocated, seen.memory.freed, seen.memory.bad_frees) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("op", ["read", "write"])
+def test_a_config_without_a_callback_is_the_file_path(on_either_runtime: Running, op: str) -> None:
+    call = Call(op, config=True, payload=Content("payload"))  # type: ignore[arg-type]
+    assert on_either_runtime.call(call, "good.bin").seen.code == OK
+    written = (on_either_runtime.world / "model" / "good.bin").read_bytes()
+    assert written == (stream("payload", 96) if op == "write" else b"good" * 24)
+
+
+def test_a_state_is_never_that_of_an_earlier_call(compiled: Compile, start: Start, tmp_path: Path) -> None:
+    lines = """
+    static OrtReadNamedBufferFunc function = nullptr;
+    static void* state = nullptr;
+    if (function == nullptr) {
+      if (OrtStatus* status = api->GetEpApi()->EpContextConfigGetEpContextDataReadFunc(config, &function, &state)) return status;
+    }
+    void* buffer = nullptr;
+    size_t size = 0;
+    if (OrtStatus* status = function(state, name, allocator, &buffer, &size)) return status;
+    output->bytes.assign(static_cast<char*>(buffer), size);
+    return api->AllocatorFree(allocator, buffer); }"""
+    keeps = start(library=compiled(OUTPUT + READ + lines, tmp_path))
+    call = Call("read", read_callback=Callback(Content("first")), allocator="caller")
+    first, second = keeps.call(call, "x"), keeps.call(call, "x")
+    assert (first.seen.code, bytes(first.output), first.seen.callbacks[0].state_ok) == (OK, stream("first", 96), True)
+    assert second.seen.code == OK
+    assert [c.state_ok for c in second.seen.callbacks] == [False]
+
+
+def test_what_a_runtime_does_not_have_is_lent(compiled: Compile, start: Start, tmp_path: Path) -> None:
+    library = onnxruntime_library()
+    if library is None:
+        pytest.skip("onnxruntime is not installed")
+    lines = """
+    OrtReadNamedBufferFunc function = nullptr;
+    void *state = nullptr, *buffer = nullptr;
+    if (OrtStatus* status = api->GetEpApi()->EpContextConfigGetEpContextDataReadFunc(config, &function, &state)) return status;
+    size_t size = 0;
+    return function(state, name, allocator, &buffer, &size); }"""
+    tables = start(library=compiled(OUTPUT + READ + lines, tmp_path), ort=library)
+    names, both = start("weak=S1", ort=library), start(ort=library)
+    has_tables = int(names.hello.ort.split(".")[1]) >= 31
+    assert (names.hello.lent, tables.hello.lent, both.hello.lent) == (has_tables, not has_tables, False)
+    for target in (names, tables, both):
+        seen = target.call(Call("read", read_callback=Callback(), allocator="caller"), "x").seen
+        assert (seen.code, len(seen.callbacks)) == (OK, 1)
+
+
+def test_accessors_refuse_null_with_statuses_that_are_counted(compiled: Compile, start: Start, tmp_path: Path) -> None:
+    lines = """
+    void* state = nullptr;
+    return api->GetEpApi()->EpContextConfigGetEpContextDataReadFunc(config, nullptr, &state); }"""
+    made = compiled(OUTPUT + READ + lines, tmp_path)
+    for library in {None, onnxruntime_library()}:
+        seen = start(library=made, ort=library).call(Call("read", config=True), "x").seen
+        assert (seen.code, seen.message) == (INVALID_ARGUMENT, "Output read_func is NULL")
+        assert (seen.memory.statuses, seen.memory.statuses_released) == (1, 1)
 
 
 def test_a_write_callback_takes_the_data(on_either_runtime: Running) -> None:

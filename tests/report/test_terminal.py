@@ -19,7 +19,7 @@ from epctx.report.detail import case_detail, observation_detail
 from epctx.report.record import Footer, Header
 from epctx.spec import predict
 
-HEAD = Header("weak:S7", "spec", 5, "a box", "1.30.0", "0.1.0", "2026-01-01T00:00:00+00:00")
+HEAD = Header("weak:S7", "ort-1.28", 5, "a box", "1.30.0", "0.1.0", "2026-01-01T00:00:00+00:00")
 
 
 def case(slug: str, *names: str) -> Case:
@@ -115,17 +115,17 @@ def test_a_command_carries_the_policies() -> None:
 @pytest.mark.parametrize(
     ("counts", "held", "interrupted", "last"),
     [
-        ({"pass": 5}, True, False, "weak:S7 holds: every rule of profile spec held in 5 cases"),
-        ({"pass": 3, "note": 1, "skip": 1}, True, False, "weak:S7 holds: every rule of profile spec held in 4 cases"),
-        ({"pass": 4, "fail": 1}, False, False, "weak:S7 does not hold: 1 of 5 cases breaks rules of profile spec"),
-        ({"fail": 1, "hang": 1, "crash": 1, "pass": 2}, False, False, "does not hold: 3 of 5 cases break rules of profile spec"),
+        ({"pass": 5}, True, False, "weak:S7 holds: every rule of profile ort-1.28 held in 5 cases"),
+        ({"pass": 3, "note": 1, "skip": 1}, True, False, "weak:S7 holds: every rule of profile ort-1.28 held in 4 cases"),
+        ({"pass": 4, "fail": 1}, False, False, "weak:S7 does not hold: 1 of 5 cases breaks rules of profile ort-1.28"),
+        ({"fail": 1, "hang": 1, "crash": 1, "pass": 2}, False, False, "hold: 3 of 5 cases break rules of profile ort-1.28"),
         (
             {"fail": 1, "pass": 1},
             False,
             False,
-            "1 of 2 cases breaks rules of profile spec so far: the run stopped after 2 of 5 cases",
+            "1 of 2 cases breaks rules of profile ort-1.28 so far: the run stopped after 2 of 5 cases",
         ),
-        ({"fail": 1, "pass": 1}, False, True, "spec so far: the run was interrupted after 2 of 5 cases"),
+        ({"fail": 1, "pass": 1}, False, True, "ort-1.28 so far: the run was interrupted after 2 of 5 cases"),
         ({"pass": 2}, False, True, "no verdict on weak:S7: nothing failed so far: the run was interrupted after 2 of 5 cases"),
         ({}, False, True, "no verdict on weak:S7: nothing failed so far: the run was interrupted after 0 of 5 cases"),
         ({"pass": 4, "error": 1}, False, False, "no verdict on weak:S7: the harness failed at 1 case"),

@@ -46,7 +46,7 @@ from epctx.target import Launch
 )
 def command(
     target: str,
-    profile_name: str,
+    profile_name: str | None,
     policies: tuple[str, ...],
     jobs: int,
     unboxed: bool,
@@ -78,11 +78,11 @@ def command(
     listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()
     cases, skipped = select(listed, only, [skip(text) for text in skips], controls=True)
     launch = options.prepared(target, console)
-    judging = profile(profile_name, policies, launch.platform)
     with ExitStack() as stack:
         report = stack.enter_context(JsonLines(json_path)) if json_path else None
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
+        judging = profile(profile_name, policies, launch.platform, conditions.ort)
         head = Header(
             target,
             judging.name,
@@ -91,6 +91,8 @@ def command(
             conditions.ort,
             __version__,
             datetime.now().astimezone().isoformat(timespec="seconds"),
+            contract=judging.contract,
+            lent=conditions.lent,
             policies=dict(judging.policies),
             boxed=conditions.strength != "none",
             unboxed=unboxed,

@@ -14,7 +14,7 @@ from epctx.attack import families
 from epctx.case import Case
 from epctx.case_file import read
 from epctx.errors import UsageError
-from epctx.oracle import PROFILES
+from epctx.oracle import PROFILES, stances
 from epctx.report.console import Output
 from epctx.target import Launch, prepare
 
@@ -28,16 +28,20 @@ def judging(command: F) -> F:
         "policies",
         multiple=True,
         metavar="RULE=STANCE",
+        callback=_checked,
         help="How a rule that loaders differ on is judged: accept, refuse or report (see `epctx list profiles`).",
     )(command)
     return click.option(
         "--profile",
         "profile_name",
         type=click.Choice(list(PROFILES)),
-        default="spec",
-        show_default=True,
-        help="Which rules must hold.",
+        help="Which rules must hold; by default what the ONNX Runtime that is found demands.",
     )(command)
+
+
+def _checked(_: click.Context, __: click.Parameter, policies: tuple[str, ...]) -> tuple[str, ...]:
+    stances(policies)
+    return policies
 
 
 def boxing(command: F) -> F:

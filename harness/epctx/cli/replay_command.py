@@ -21,7 +21,9 @@ from epctx.run.runner import Runner
 @options.judging
 @options.boxing
 @options.case_files("Look for CASE, an id, in this .json or .jsonl file.")
-def command(case: str, target: str, profile_name: str, policies: tuple[str, ...], unboxed: bool, files: tuple[Path, ...]) -> None:
+def command(
+    case: str, target: str, profile_name: str | None, policies: tuple[str, ...], unboxed: bool, files: tuple[Path, ...]
+) -> None:
     """Run CASE (an id, or a file with one case) on TARGET alone, and show the world, the calls, and all that was seen.
 
     TARGET is as in `epctx check`, by default the bundled reference helper.
@@ -34,8 +36,8 @@ def command(case: str, target: str, profile_name: str, policies: tuple[str, ...]
     console = Output()
     chosen = options.find_case(case, files)
     launch = options.prepared(target, console)
-    judging = profile(profile_name, policies, launch.platform)
     with Runner(jobs=1, box="none" if unboxed else None) as runner, console.busy(f"running {chosen.id}"):
+        judging = profile(profile_name, policies, launch.platform, runner.conditions(launch).ort)
         _, observation = next(runner.run(launch, [chosen]))
     verdict = judge(chosen, observation, judging)
     console.print(case_detail(chosen, expectations(chosen, judging)))

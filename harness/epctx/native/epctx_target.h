@@ -10,6 +10,8 @@
 //   - Return NULL for success, else a status made with api->CreateStatus. The caller releases it.
 //   - No exception may leave a function. (One that does is caught, and reported as a finding.)
 //   - Calls come from one thread at a time, with the working directory and the limits of the case.
+//   - The library is first loaded in a process of its own, for one read through a callback: the driver finds out whether the
+//     target looks for functions that the ONNX Runtime at hand does not have.
 #pragma once
 
 #include <stddef.h>
@@ -38,7 +40,7 @@ typedef void (*EpctxNameSink)(void* state, const char* name, size_t size);
 // Required. Returns EPCTX_TARGET_ABI.
 EPCTX_EXPORT uint32_t epctx_target_abi(void);
 
-// Optional. Called once, before anything else: the table for a global API, as Ort::InitApi takes it.
+// Optional. Called once in a process, before anything else: the table for a global API, as Ort::InitApi takes it.
 EPCTX_EXPORT void epctx_target_init(const OrtApi* api);
 
 // Optional. Called once after init, with the options of the target's specification ("a=1,b=2"). Returns NULL, or what is wrong

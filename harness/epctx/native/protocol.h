@@ -32,6 +32,7 @@ enum RequestFlag : uint32_t {
   kNullPayload = 1u << 5,       // write: the buffer is NULL, and its size `payload_size`
   kNoAccessors = 1u << 6,       // the runtime does not offer the functions that give the callbacks of a config
   kLingers = 1u << 7,           // after the call, wait for a moment for callbacks that come late
+  kEmptyConfig = 1u << 8,       // the target gets a config although no callback is registered in it
 };
 
 enum class AllocatorKind : uint32_t { kDefault = 0, kCaller = 1, kNull = 2, kError = 3 };
@@ -54,7 +55,9 @@ enum class Tag : uint32_t {
                     // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
   kCwd = 13,        // the absolute path of the directory that the target works in during this call; absent: stay where it is
   // hello and reply
-  // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","moves","load"],"error":""}
+  // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","moves","load"],
+  //        "lent":false,"error":""}
+  // lent: the target looks for functions that this ONNX Runtime does not have, and so the driver lends them
   kHelloText = 32,
   kMessage = 33,     // the status's text, any bytes
   kOutput = 34,      // the output's bytes as far as they may be looked at, or, where those are in bulk, u64 how many

@@ -14,15 +14,17 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
 )
 from epctx.oracle.judge import Finding, Outcome, Result, Verdict, applicable, expectations, judge
 from epctx.oracle.ownership import LARGE
-from epctx.oracle.profile import POLICIES, PROFILES, Profile, profile
+from epctx.oracle.profile import DESIGN, POLICIES, PROFILES, STABLE, Profile, contract_of, profile, stances
 from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity
 
 __all__ = [
+    "DESIGN",
     "LARGE",
     "POLICIES",
     "PROFILES",
     "RULES",
     "SEVERITIES",
+    "STABLE",
     "Finding",
     "Look",
     "Outcome",
@@ -32,7 +34,9 @@ __all__ = [
     "Severity",
     "Verdict",
     "applicable",
+    "contract_of",
     "expectations",
     "judge",
     "profile",
+    "stances",
 ]

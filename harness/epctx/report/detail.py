@@ -125,7 +125,12 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
         words.append(f"a NULL buffer of {call.null_size:,} bytes")
     if call.allocator != "default":
         words.append(f"allocator {call.allocator}")
-    for flag, label in ((call.held, "into an output that holds data"), (call.moves, "then moves the output")):
+    for flag, label in (
+        (call.config, "config without a callback"),
+        (not call.accessors, "the runtime does not give callbacks"),
+        (call.held, "into an output that holds data"),
+        (call.moves, "then moves the output"),
+    ):
         words += [label] if flag else []
     if call.resize:
         words.append(f"while {shown(call.resize.path)} becomes {call.resize.size} bytes")

@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 
 from epctx.case import Struct
 from epctx.observation import Observation, RaceSeen
-from epctx.oracle import Result, Verdict
+from epctx.oracle import DESIGN, Result, Verdict
 
 FORMAT = 1
 """Version of the JSON lines format."""
@@ -33,6 +33,10 @@ class Header(Struct, frozen=True, tag="header"):
     started: str
     """Time of the start, ISO 8601 with the offset from UTC."""
     format: int = FORMAT
+    contract: str = DESIGN
+    """Whose demands the target is held to, in words."""
+    lent: bool = False
+    """Whether the target looks for functions of another ONNX Runtime, and gets them from epctx."""
     policies: dict[str, str] = {}
     boxed: bool = True
     unboxed: bool = False

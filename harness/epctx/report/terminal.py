@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from epctx.case import Case, shown
-from epctx.oracle import RULES, SEVERITIES, Finding, Verdict
+from epctx.oracle import RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
 from epctx.report.console import indented, plural
 from epctx.report.record import Footer, Header
 
@@ -28,7 +28,10 @@ def header(console: Console, head: Header) -> None:
     """Say what is about to run."""
     console.print(Text.assemble(("epctx ", "bold"), f"{head.target}, profile {head.profile}, {plural(head.cases, 'case')}"))
     console.print(Text(head.box, style="dim" if head.boxed else "bold yellow"))
-    console.print(Text(f"ONNX Runtime {head.ort}", style="dim"))
+    console.print(Text(f"ONNX Runtime {head.ort}, judged by the contract of {head.contract}", style="dim"))
+    if head.lent:
+        wanted = "experimental names" if contract_of(head.ort) == "ort-1.31" else f"functions of {STABLE}"
+        console.print(Text(f"the target looks up {wanted}, which ONNX Runtime {head.ort} does not have: epctx lends them"))
 
 
 def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: Header, *, everything: bool = False) -> None:
@@ -122,7 +125,7 @@ def replay_command(case: str, head: Header) -> str:
     words = ["epctx", "replay", case, head.target]
     for file in head.files:
         words += ["--cases", file]
-    if head.profile != "spec":
+    if head.profile != contract_of(head.ort):
         words += ["--profile", head.profile]
     for rule, stance in head.policies.items():
         words += ["--policy", f"{rule}={stance}"]

@@ -38,12 +38,16 @@ PLAINTEXT = "plain.no-plaintext"
 
 
 class Conditions(Struct, frozen=True):
-    """How a target runs here: the strength of its box, that in words, the ONNX Runtime that it meets, and what it can."""
+    """How a target runs here: the strength of its box, that in words, the ONNX Runtime that it meets, and what it can.
+
+    ``lent`` is whether it looks for functions that this ONNX Runtime does not have, and gets them from the driver.
+    """
 
     strength: Strength
     box: str
     ort: str
     can: frozenset[str]
+    lent: bool = False
 
 
 class Keeper:
@@ -64,7 +68,7 @@ class Keeper:
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
         hello = self.started(launch, Limits()).hello
-        return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can)
+        return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can, hello.lent)
 
     def observe(self, launch: Launch, case: Case) -> Observation:
         """Run a case. A crash or a hang that ends the driver is that of the call that was made."""

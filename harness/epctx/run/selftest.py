@@ -101,7 +101,7 @@ def selftest(
 
 def _judged(runner: Runner, target: str, cases: Sequence[Case], *, confirm: bool = True) -> list[Judged]:
     launch = prepare(target)
-    judging = profile("hardened", POLICIES, launch.platform)
+    judging = profile("hardened", POLICIES, launch.platform, runner.conditions(launch).ort)
     return sorted(check(runner, launch, cases, judging, controls=False, confirm=confirm), key=lambda j: j.index)
 
 

@@ -48,7 +48,7 @@ def _predict(scene: Scene, case: Case, call: Call) -> Expect:
         return _load(scene, case, call)
     if not (name := _bytes(call.name)):
         return refuse("name.empty", f"the name is {'NULL' if name is None else 'empty'}", INVALID_ARGUMENT)
-    if not call.accessors and (call.read_callback or call.write_callback):
+    if not call.accessors and (call.read_callback or call.write_callback or call.config):
         why = "the application's callbacks are in the config, and the runtime cannot give them"
         return refuse("cb.accessor-missing", why, NOT_IMPLEMENTED)
     if call.op == "read":

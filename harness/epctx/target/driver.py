@@ -104,7 +104,7 @@ def request(
     parts: list[bytes] = [wire.field(wire.CWD, cwd)]
     flags = wire.GRAPH if call.source == "model" else 0
     flags |= (wire.HELD if call.held else 0) | (wire.MOVES if call.moves else 0) | (0 if call.accessors else wire.NO_ACCESSORS)
-    flags |= wire.LINGERS if call.lingers else 0
+    flags |= (wire.LINGERS if call.lingers else 0) | (wire.EMPTY_CONFIG if call.config else 0)
     size = 0
     if name is not None:
         parts.append(wire.field(wire.NAME, name))

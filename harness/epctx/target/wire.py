@@ -28,7 +28,9 @@ REPLY = struct.Struct("<Ii12Q")
 HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2
 
 OPS = {"read": 1, "write": 2, "load": 3}
-GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSORS, LINGERS = (1 << n for n in range(8))
+GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSORS, LINGERS, EMPTY_CONFIG = (
+    1 << n for n in range(9)
+)
 HAS_CONTENT = 1 << 0
 ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 
@@ -114,6 +116,8 @@ class Hello(Struct, frozen=True):
     target: str
     ort: str
     can: frozenset[str]
+    lent: bool = False
+    """Whether it looks for functions that this ONNX Runtime does not have, and the driver lends them."""
     error: str = ""
 
 
@@ -123,7 +127,7 @@ def hello(data: bytes) -> Hello:
     if len(texts) != 1 or texts[0].get("protocol") != PROTOCOL:
         raise HarnessError("The driver speaks another version of the protocol; remove the build cache and run again.")
     text = texts[0]
-    return Hello(text["target"], text["ort"], frozenset(text["can"]), text["error"])
+    return Hello(text["target"], text["ort"], frozenset(text["can"]), text["lent"], text["error"])
 
 
 def node(node: Node) -> bytes:

@@ -27,6 +27,7 @@ std::shared_ptr<Application> g_called;  // by the last call that began: where an
 std::atomic<uint64_t> g_bulk_used = 0;
 
 thread_local bool t_reentered = false;
+thread_local Application* t_calling = nullptr;  // whose call runs on this thread
 
 }  // namespace
 
@@ -57,7 +58,8 @@ std::shared_ptr<Application> Application::New() {
 
 Registration& Application::Register() { return registrations_.emplace_back(); }
 
-Application::InCall::InCall(Application& application) : application_(application) {
+Application::InCall::InCall(Application& application)
+    : application_(application), before_(std::exchange(t_calling, &application)) {
   {
     const std::lock_guard<std::mutex> lock(g_mutex);
     g_called = application.shared_from_this();
@@ -68,6 +70,7 @@ Application::InCall::InCall(Application& application) : application_(application
 }
 
 Application::InCall::~InCall() {
+  t_calling = before_;
   const std::lock_guard<std::mutex> lock(application_.mutex_);
   --application_.calls_;
 }
@@ -254,8 +257,10 @@ OrtStatus* Application::Write(const void* state, std::string_view name, const vo
 
 namespace {
 
-// The application that a state belongs to; for an unknown one, that of the last call.
+// The application whose call runs on this thread, whatever the state; else the one that the state belongs to; for an unknown
+// state, that of the last call.
 std::shared_ptr<Application> Of(const void* state) {
+  if (t_calling != nullptr) return t_calling->shared_from_this();
   const std::lock_guard<std::mutex> lock(g_mutex);
   for (const std::shared_ptr<Application>& one : g_applications) {
     if (one->Owns(state)) return one;

@@ -66,6 +66,7 @@ class Application : public std::enable_shared_from_this<Application> {
 
    private:
     Application& application_;
+    Application* const before_;
   };
 
   // Waits for a moment, until a callback comes late.

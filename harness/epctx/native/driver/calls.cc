@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "callbacks.h"
+#include "config.h"
 #include "race.h"
 #include "runtime.h"
 
@@ -41,7 +42,7 @@ struct Ask {
   std::optional<std::string> name, fallback, cwd;
   std::string_view payload;
   OrtGraph graph;
-  OrtEpContextConfig config;  // with callbacks of the application
+  Registered callbacks;
   std::optional<Resize> resize;
   std::optional<Race> race;
 
@@ -89,8 +90,8 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
       case Tag::kFallback: ask.fallback = content; break;
       case Tag::kModelPath: ask.graph.model_path = content; break;
       case Tag::kPayload: ask.payload = content; break;
-      case Tag::kReadCallback: TakeCallback(content, *(ask.config.read = &registration.read)); break;
-      case Tag::kWriteCallback: TakeCallback(content, *(ask.config.write = &registration.write)); break;
+      case Tag::kReadCallback: TakeCallback(content, *(ask.callbacks.read = &registration.read)); break;
+      case Tag::kWriteCallback: TakeCallback(content, *(ask.callbacks.write = &registration.write)); break;
       case Tag::kCwd: ask.cwd = content; break;
       case Tag::kNode: ask.graph.nodes.push_back(TakeNode(content)); break;
       case Tag::kRaceInside: inside = content; break;
@@ -192,13 +193,14 @@ class Work {
     if (ask_.cwd) EnterDirectory(*ask_.cwd);
     OfferAccessors(!ask_.Has(kNoAccessors));
     const AllocatorKind kind{ask_.head.allocator};
-    ledger().Begin(ask_.Has(kHeld) ? AllocatorKind::kDefault : kind);
+    ledger().Begin(AllocatorKind::kDefault);
+    config_fault_ = TakeConfig();
     const bool reads = ask_.head.op == static_cast<uint32_t>(Op::kRead);
     if (reads) {
       output_.reset(target_.output_new());
       if (ask_.Has(kHeld) && !Hold(output_.get())) reply_.flags |= kNotHeld;
-      ledger().set_kind(kind);
     }
+    ledger().set_kind(kind);
     if (ask_.resize) {
       ledger().on_next_allocation = [this] {
         static_cast<void>(::truncate(ask_.resize->path.c_str(), static_cast<off_t>(ask_.resize->size)) == 0);
@@ -220,6 +222,7 @@ class Work {
     }
     output_.reset();
     if (ask_.Has(kLingers)) application_->Linger();
+    config_.Release();
     application_->Report(message_);
     ledger().Report(reply_);
     ledger().End();
@@ -239,8 +242,11 @@ class Work {
 
   const char* Name() const { return ask_.name ? ask_.name->c_str() : nullptr; }
   const OrtGraph* Graph() const { return ask_.Has(kGraph) ? &ask_.graph : nullptr; }
-  const OrtEpContextConfig* Config() const {
-    return ask_.config.read != nullptr || ask_.config.write != nullptr ? &ask_.config : nullptr;
+
+  // Takes the config that the call is to have, if it is to have one.
+  Outcome TakeConfig() {
+    if (ask_.callbacks.read == nullptr && ask_.callbacks.write == nullptr && !ask_.Has(kEmptyConfig)) return {};
+    return Try([&] { return config_.Take(Api(), ask_.callbacks); });
   }
 
   // Makes an output hold data, through a callback, which involves no file.
@@ -251,9 +257,12 @@ class Work {
     callback.content = kHeldData;
     callback.script.flags = kHasContent;
     callback.script.content_size = callback.script.reported_size = kHeldData.size();
-    const OrtEpContextConfig config{&callback, nullptr};
+    Config config;
     const Application::InCall in_call(*application);
-    const Outcome outcome = Try([&] { return target_.read(&Api(), &config, "earlier", Graph(), output, allocator); });
+    const Outcome outcome = Try([&] {
+      OrtStatus* status = config.Take(Api(), {&callback, nullptr});
+      return status != nullptr ? status : target_.read(&Api(), config.get(), "earlier", Graph(), output, allocator);
+    });
     return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == kHeldData;
   }
 
@@ -261,19 +270,20 @@ class Work {
   OrtErrorCode Reenter(bool write, const std::string& name, std::string_view payload) const {
     if (write) {
       if (target_.write == nullptr) return ORT_NOT_IMPLEMENTED;
-      return Try([&] { return target_.write(&Api(), Config(), name.c_str(), Graph(), payload.data(), payload.size()); }).code;
+      return Try([&] { return target_.write(&Api(), config_.get(), name.c_str(), Graph(), payload.data(), payload.size()); })
+          .code;
     }
     const Output output(target_.output_new(), OutputDeleter{&target_});
-    return Try([&] { return target_.read(&Api(), Config(), name.c_str(), Graph(), output.get(), AllocatorToGive()); }).code;
+    return Try([&] { return target_.read(&Api(), config_.get(), name.c_str(), Graph(), output.get(), AllocatorToGive()); }).code;
   }
 
   OrtStatus* Call() {
     switch (Op{ask_.head.op}) {
-      case Op::kRead: return target_.read(&Api(), Config(), Name(), Graph(), output_.get(), AllocatorToGive());
+      case Op::kRead: return target_.read(&Api(), config_.get(), Name(), Graph(), output_.get(), AllocatorToGive());
       case Op::kWrite: return Write();
       case Op::kLoad:
         if (target_.load == nullptr) throw BadMessage{"the target has no load"};
-        return target_.load(&Api(), Config(), &ask_.graph, &Work::NoteName, &message_);
+        return target_.load(&Api(), config_.get(), &ask_.graph, &Work::NoteName, &message_);
     }
     throw BadMessage{"there is no such operation"};
   }
@@ -294,11 +304,11 @@ class Work {
     }
     if (!ask_.Has(kSeparateFallback)) {
       if (target_.write == nullptr) throw BadMessage{"the target has no write"};
-      return target_.write(&Api(), Config(), Name(), Graph(), buffer, size);
+      return target_.write(&Api(), config_.get(), Name(), Graph(), buffer, size);
     }
     if (target_.write_fallback == nullptr) throw BadMessage{"the target has no write with a fallback name"};
     const char* fallback = ask_.fallback ? ask_.fallback->c_str() : nullptr;
-    return target_.write_fallback(&Api(), Config(), Name(), fallback, Graph(), buffer, size);
+    return target_.write_fallback(&Api(), config_.get(), Name(), fallback, Graph(), buffer, size);
   }
 
   static void NoteName(void* message, const char* name, size_t size) {
@@ -306,6 +316,7 @@ class Work {
   }
 
   Outcome CallOnce() {
+    if (config_fault_.code != ORT_OK || config_fault_.threw) return config_fault_;
     const auto start = Clock::now();
     const Outcome outcome = [&] {
       const FileSizeLimit limit(ask_.head.file_size_limit);
@@ -411,6 +422,8 @@ class Work {
   Message& message_;
   const std::shared_ptr<Application> application_;
   Ask ask_;
+  Config config_;
+  Outcome config_fault_;
   Output output_;
   Reply reply_ = {};
 };

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "calls.h"
+#include "config.h"
+#include "probe.h"
 #include "runtime.h"
 
 namespace {
@@ -64,12 +66,13 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
-std::string HelloText(const Options& options, const std::string& ort, const std::vector<std::string>& can,
+std::string HelloText(const Options& options, const std::string& ort, const std::vector<std::string>& can, bool lent,
                       const std::string& error) {
   std::string list;
   for (const std::string& ability : can) list += (list.empty() ? "" : ", ") + Quoted(ability);
   return "{\"protocol\": " + std::to_string(epctx::kProtocolVersion) + ", \"target\": " + Quoted(options.target) +
-         ", \"ort\": " + Quoted(ort) + ", \"can\": [" + list + "], \"error\": " + Quoted(error) + "}";
+         ", \"ort\": " + Quoted(ort) + ", \"can\": [" + list + "], \"lent\": " + (lent ? "true" : "false") +
+         ", \"error\": " + Quoted(error) + "}";
 }
 
 }  // namespace
@@ -86,6 +89,8 @@ int main(int argc, char** argv) {
   std::string ort;
   epctx::Target target;
   std::string error = epctx::StartRuntime(options.ort, ort);
+  const bool lent = error.empty() && epctx::NeedsLoan(options.target, options.set);
+  epctx::Lend(lent);
   if (error.empty()) error = epctx::LoadTarget(options.target, epctx::Api(), options.set, target);
   if (options.bench != nullptr) {
     if (error.empty()) return epctx::Bench(target, std::atof(options.bench), options.name, options.model);
@@ -96,7 +101,7 @@ int main(int argc, char** argv) {
     epctx::Message message;
     message.Start(0, 0);
     const std::vector<std::string> can = error.empty() ? epctx::AbilitiesOf(target) : std::vector<std::string>();
-    message.Add(epctx::Tag::kHelloText, HelloText(options, ort, can, error));
+    message.Add(epctx::Tag::kHelloText, HelloText(options, ort, can, lent, error));
     message.Send();
     if (!error.empty()) return 3;
     epctx::Requests requests;

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "callbacks.h"
+#include "config.h"
 #include "onnxruntime_experimental_c_api.h"
 
 namespace epctx {
@@ -31,7 +31,6 @@ static_assert(sizeof(OrtApi) <= sizeof(ApiTable) && sizeof(OrtEpApi) <= sizeof(E
 
 ApiTable g_api;
 EpApiTable g_ep_api;
-bool g_accessors = true;
 
 [[noreturn]] void Unused(const char* table, size_t slot) {
   std::fprintf(stderr, "epctx: the target called slot %zu of %s, which the driver does not offer\n", slot, table);
@@ -130,59 +129,19 @@ void ReleaseAllocator(OrtAllocator* allocator) noexcept {
   }
 }
 
-// --- configs ---------------------------------------------------------------------------------------------------------------
-
-OrtStatus* GetReadFunc(const OrtEpContextConfig* config, OrtReadNamedBufferFunc* function, void** state) noexcept {
-  if (config == nullptr) return Invalid("OrtEpContextConfig is NULL");
-  if (function == nullptr) return Invalid("Output read_func is NULL");
-  if (state == nullptr) return Invalid("Output state is NULL");
-  *function = config->read != nullptr ? ReadCallback : nullptr;
-  *state = config->read;
-  return nullptr;
-}
-
-OrtStatus* GetWriteFunc(const OrtEpContextConfig* config, OrtWriteNamedBufferFunc* function, void** state) noexcept {
-  if (config == nullptr) return Invalid("OrtEpContextConfig is NULL");
-  if (function == nullptr) return Invalid("Output write_func is NULL");
-  if (state == nullptr) return Invalid("Output state is NULL");
-  *function = config->write != nullptr ? WriteCallback : nullptr;
-  *state = config->write;
-  return nullptr;
-}
-
-// There are no session options in this driver, so no config can be had from them either.
-OrtStatus* GetEpContextConfig(const OrtSessionOptions*, OrtEpContextConfig**) noexcept {
-  return Invalid("OrtSessionOptions is NULL");
-}
-void ReleaseEpContextConfig(OrtEpContextConfig*) noexcept {}
+// --- experimental functions ------------------------------------------------------------------------------------------------
 
 OrtStatus* ExperimentalApiTest(int64_t* out) {
   *out = 12345;
   return nullptr;
 }
 
-template <typename Function>
-OrtExperimentalFnPtr AsExperimental(Function* function) {
-  return reinterpret_cast<OrtExperimentalFnPtr>(function);
-}
-
 OrtExperimentalFnPtr GetExperimentalFunction(const char* name) noexcept {
-  const std::string_view wanted = name != nullptr ? name : "";
-  if (!g_accessors && wanted.find("EpContextConfig_Get") != std::string_view::npos) return nullptr;
-  if (wanted == kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataReadFunc_SinceV28_FnName) {
-    return AsExperimental(&GetReadFunc);
+  if (name == nullptr) return nullptr;
+  if (std::strcmp(name, kOrtExperimental_OrtApi_ExperimentalApiTest_SinceV28_FnName) == 0) {
+    return reinterpret_cast<OrtExperimentalFnPtr>(&ExperimentalApiTest);
   }
-  if (wanted == kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataWriteFunc_SinceV28_FnName) {
-    return AsExperimental(&GetWriteFunc);
-  }
-  if (wanted == kOrtExperimental_OrtEpApi_SessionOptions_GetEpContextConfig_SinceV28_FnName) {
-    return AsExperimental(&GetEpContextConfig);
-  }
-  if (wanted == kOrtExperimental_OrtEpApi_ReleaseEpContextConfig_SinceV28_FnName) {
-    return AsExperimental(&ReleaseEpContextConfig);
-  }
-  if (wanted == kOrtExperimental_OrtApi_ExperimentalApiTest_SinceV28_FnName) return AsExperimental(&ExperimentalApiTest);
-  return nullptr;
+  return ConfigFunctionByName(name);
 }
 
 const OrtEpApi* GetEpApi() noexcept { return &g_ep_api.api; }
@@ -284,8 +243,6 @@ void Patch() {
   api.OpAttr_GetType = OpAttrGetType;
   api.OpAttr_GetName = OpAttrGetName;
   api.ReadOpAttr = ReadOpAttr;
-  g_ep_api.api.SessionOptionsGetEpContextConfig = GetEpContextConfig;
-  g_ep_api.api.ReleaseEpContextConfig = ReleaseEpContextConfig;
 }
 
 // Whether the real table is where this program takes it to be.
@@ -305,16 +262,12 @@ std::string SelfTest(const OrtApi& real) {
 
 }  // namespace
 
-void OfferAccessors(bool offered) noexcept {
-  g_accessors = offered;
-  g_ep_api.api.EpContextConfigGetEpContextDataReadFunc = offered ? GetReadFunc : nullptr;
-  g_ep_api.api.EpContextConfigGetEpContextDataWriteFunc = offered ? GetWriteFunc : nullptr;
-}
-
 std::string StartRuntime(const char* ort, std::string& version) {
   FillApi(std::make_index_sequence<kApiSlots>());
   FillEpApi(std::make_index_sequence<kEpApiSlots>());
   version = "stand-in";
+  const OrtApi* real = nullptr;
+  Generation generation = Generation::kBoth;
   if (ort != nullptr) {
     void* library = ::dlopen(ort, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return std::string("ONNX Runtime cannot be loaded: ") + ::dlerror();
@@ -325,7 +278,7 @@ std::string StartRuntime(const char* ort, std::string& version) {
     if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) != 2 || major != 1 || minor < 28) {
       return "ONNX Runtime " + version + " is not one that the driver knows (1.28 or later)";
     }
-    const OrtApi* real = get_base()->GetApi(static_cast<uint32_t>(minor));
+    real = get_base()->GetApi(static_cast<uint32_t>(minor));
     if (real == nullptr) return "ONNX Runtime " + version + " does not give its own API";
     if (const std::string wrong = SelfTest(*real); !wrong.empty()) return "ONNX Runtime " + version + ": " + wrong;
     const Sizes sizes = SizesOf(minor);
@@ -333,8 +286,10 @@ std::string StartRuntime(const char* ort, std::string& version) {
     std::copy_n(slots, kFirstGraphSlot, g_api.slots.begin());
     std::copy(slots + kAfterGraphSlots, slots + sizes.api, g_api.slots.begin() + kAfterGraphSlots);
     std::copy_n(reinterpret_cast<void* const*>(real->GetEpApi()), sizes.ep_api, g_ep_api.slots.begin());
+    generation = minor >= 31 ? Generation::kTables : Generation::kNames;
   }
   Patch();
+  StartConfigs(real, generation, g_api.api, g_ep_api.api);
   return {};
 }
 

@@ -1,5 +1,5 @@
 // The ONNX Runtime that a target sees: a copy of the real table, or a stand-in, with the functions replaced that this driver
-// answers itself, and the objects that a call needs: graph, config, allocators.
+// answers itself, and the objects that a call needs: graphs and allocators. Configs have a file of their own.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +27,6 @@ struct OrtGraph {
 };
 
 namespace epctx {
-struct Callback;
-}
-
-// The callbacks that were registered, NULL for none.
-struct OrtEpContextConfig {
-  epctx::Callback* read = nullptr;
-  epctx::Callback* write = nullptr;
-};
-
-namespace epctx {
-
-// From now on the runtime offers the functions that give the callbacks of a config, by name and in its table, or does not.
-void OfferAccessors(bool offered) noexcept;
 
 // Makes the tables; once. With the path of a libonnxruntime they are copies of its own, after a self-test. `version` becomes
 // its version, or "stand-in". Returns what is wrong, or an empty text.
