@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from epctx.case import Attribute, Case, Model, Node, name_of, raw
+from epctx.case import Attribute, Call, Case, Content, Model, Node, name_of, raw, stream
 
 IR_VERSION = 9
 """Read by every ONNX Runtime that knows EPContext callbacks."""
@@ -64,13 +64,17 @@ def _template(count: int) -> tuple[ModelProto, list[AttributeProto]]:
 
 
 def _with_nodes(model: Model, root: bytes) -> bytes:
-    nodes = []
-    for index, node in enumerate(model.nodes):
-        made = NodeProto(op_type=node.op_type, domain=node.domain, name=f"context{index}", input=["x"], output=[f"y{index}"])
-        made.attribute.extend(_attribute(a, root) for a in node.attributes)
-        nodes.append(made)
-    data: bytes = _model(nodes).SerializeToString()
+    data: bytes = _model(_nodes(model.nodes, root)).SerializeToString()
     return data
+
+
+def _nodes(nodes: Sequence[Node], root: bytes) -> list[NodeProto]:
+    made = []
+    for index, node in enumerate(nodes):
+        proto = NodeProto(op_type=node.op_type, domain=node.domain, name=f"context{index}", input=["x"], output=[f"y{index}"])
+        proto.attribute.extend(_attribute(a, root) for a in node.attributes)
+        made.append(proto)
+    return made
 
 
 def _attribute(attribute: Attribute, root: bytes) -> AttributeProto:
@@ -93,9 +97,91 @@ def _attribute(attribute: Attribute, root: bytes) -> AttributeProto:
 def _model(nodes: Sequence[NodeProto]) -> ModelProto:
     shape = [1]
     outputs = [helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, shape) for i in range(len(nodes))]
-    graph = helper.make_graph(nodes, "epctx", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)], outputs)
+    return _whole(nodes, [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)], outputs)
+
+
+def _whole(nodes: Sequence[NodeProto], inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]) -> ModelProto:
+    graph = helper.make_graph(nodes, "epctx", inputs, outputs)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, producer_name="epctx", ir_version=IR_VERSION)
+
+
+# --- for sessions -----------------------------------------------------------------------------------------------------------
+
+
+def session_model(case: Case, call: Call, root: bytes) -> bytes:
+    """The serialised model that a session is made of for one call, or that is compiled.
+
+    All tensors are bytes: the data of an EPContext node is then what a run with the input 1 gives back, whatever it is.
+    """
+    if call.op == "write":
+        assert call.name is not None
+        assert call.payload is not None
+        return _source(raw(call.name, root), call.payload)
+    if call.op == "load" or call.name is None:
+        return _session_nodes(case.model, root)
+    return _session_name(raw(call.name, root))
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _session_name(name: bytes) -> bytes:
+    model, slots = _session_template()
+    slots[0].s = name
+    data: bytes = model.SerializeToString()
+    return data
+
+
+@functools.cache
+def _session_template() -> tuple[ModelProto, list[AttributeProto]]:
+    model = _bytes_model([_context()])
+    return model, [a for a in model.graph.node[0].attribute if a.name == "ep_cache_context"]
+
+
+def _context() -> NodeProto:
+    return helper.make_node(
+        "EPContext",
+        ["x"],
+        ["y0"],
+        name="context0",
+        domain="com.microsoft",
+        main_context=1,
+        embed_mode=0,
+        ep_cache_context=b"-",
+        source="epctx",
+    )
+
+
+def _session_nodes(model: Model, root: bytes) -> bytes:
+    data: bytes = _bytes_model(_nodes(model.nodes, root)).SerializeToString()
+    return data
+
+
+def _source(name: bytes, payload: Content) -> bytes:
+    """A product with the payload, in a node of that name.
+
+    A node's name is text to onnx, which refuses other bytes; ONNX Runtime takes them. So a stand-in of the same length is
+    replaced.
+    """
+    stand_in = b"\x01" * len(name)
+    model = _bytes_model([helper.make_node("Mul", ["x", "factors"], ["y0"], name=stand_in.decode())])
+    factors = stream(payload.key, payload.size)
+    model.graph.initializer.append(
+        TensorProto(name="factors", data_type=TensorProto.UINT8, dims=[payload.size], raw_data=factors)
+    )
+    data: bytes = model.SerializeToString()
+    return data.replace(stand_in, name, 1) if name else data
+
+
+def _bytes_model(nodes: Sequence[NodeProto]) -> ModelProto:
+    outputs = [_value(f"y{i}", [None]) for i in range(len(nodes))]
+    return _whole(nodes, [_value("x", [1])], outputs)
+
+
+def _value(name: str, shape: Sequence[int | None]) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.UINT8, shape)
+
+
+# --- back from the bytes ----------------------------------------------------------------------------------------------------
 
 
 def nodes_in(data: bytes) -> tuple[Node, ...]:

@@ -156,6 +156,8 @@ class Seen(Struct, frozen=True):
     touched: tuple[Touched, ...] = ()
     changes: tuple[Change, ...] = ()
     memory: Memory = Memory()
+    session: bool = False
+    """Whether it was a session, which does not show what its execution provider does with memory."""
     callbacks: tuple[CallbackSeen, ...] = ()
     moves: tuple[str, ...] = ()
     """Which promises of a move were broken, in words."""

@@ -33,7 +33,7 @@ def source(*factors: tuple[float, ...], dtype: Any = numpy.float32) -> None:
     arrays = [numpy.array(f, dtype) for f in factors]
     kind = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
     graph = helper.make_graph(
-        [helper.make_node("Mul", ["x", f"c{i}"], [f"y{i}"]) for i in range(len(arrays))],
+        [helper.make_node("Mul", ["x", f"c{i}"], [f"y{i}"], name=f"data{i}.bin") for i in range(len(arrays))],
         "source",
         [helper.make_tensor_value_info("x", kind, [1])],
         [helper.make_tensor_value_info(f"y{i}", kind, [array.size]) for i, array in enumerate(arrays)],

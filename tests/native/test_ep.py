@@ -57,7 +57,7 @@ def test_a_compiled_model_gives_what_its_source_gave(check: Check, embed: bool) 
 def test_the_data_of_bytes_is_the_bytes(check: Check, embed: bool) -> None:
     check(
         "source((0, 1, 0, 255), dtype=numpy.uint8)",
-        f"node, = compiled({embed}, name='data.bin')",
+        f"node, = compiled({embed}, name='node')",
         "data = node['ep_cache_context'] if node['embed_mode'] else open(node['ep_cache_context'], 'rb').read()",
         "assert data == bytes((0, 1, 0, 255))",
         "assert run('compiled.onnx', 1, dtype=numpy.uint8) == [[0, 1, 0, 255]]",
@@ -67,10 +67,10 @@ def test_the_data_of_bytes_is_the_bytes(check: Check, embed: bool) -> None:
 def test_a_session_uses_what_it_reads(check: Check) -> None:
     check(
         "source((2, 3))",
-        "compiled(False, name='data.bin')",
-        "data = bytearray(open('data.bin', 'rb').read())",
+        "compiled(False, name='node')",
+        "data = bytearray(open('data0.bin', 'rb').read())",
         "data[-4:] = numpy.float32(5).tobytes()",
-        "open('data.bin', 'wb').write(data)",
+        "open('data0.bin', 'wb').write(data)",
         "assert run('compiled.onnx', 1) == [[2.0, 5.0]]",
     )
 
@@ -82,9 +82,9 @@ def test_a_session_uses_what_it_reads(check: Check) -> None:
 def test_malformed_data_is_an_error_of_the_session(check: Check, damage: str, words: str) -> None:
     check(
         "source((2, 3))",
-        "compiled(False, name='data.bin')",
-        "data = open('data.bin', 'rb').read()",
-        f"open('data.bin', 'wb').write({damage})",
+        "compiled(False, name='node')",
+        "data = open('data0.bin', 'rb').read()",
+        f"open('data0.bin', 'wb').write({damage})",
         f"assert {words!r} in refusal(run, 'compiled.onnx', 1)",
     )
 
@@ -150,7 +150,7 @@ def test_callbacks_take_the_place_of_files(check: Check) -> None:
 def test_what_it_advertises_is_negotiated(check: Check, support: str, words: str) -> None:
     check(
         "source((1,))",
-        "compiled(False, name='data.bin')",
+        "compiled(False, name='node')",
         f"with_callback = options(support={support!r})",
         "with_callback.set_ep_context_data_read_func(lambda name, buffer: None, 1 << 20)",
         f"assert {words!r} in refusal(run, 'compiled.onnx', 1, with_callback)",

@@ -6,6 +6,8 @@
 //
 //   argv      driver --target FILE [--ort FILE]      (libonnxruntime; without it the stand-in API is used)
 //             [--set TEXT]                           (options of the target, handed to epctx_target_configure)
+//             driver --ep FILE --ort FILE            (sessions: the target is an execution provider, see driver/session.h)
+//             [--set TEXT]                           (options of the provider in every session: "key=value;key=value")
 //   fd 3      stream socket: requests in, hello and replies out
 //   fd 4      bulk memory (a memfd): payloads and outputs of more than kInlineLimit bytes; one request at a time owns it
 //   stdout,
@@ -51,21 +53,24 @@ enum class Tag : uint32_t {
   kRaceInside = 9,     // bytes of a good result, for sorting the rounds
   kNode = 10,          // load: one node. Its content is fields again: kNodeText (domain, then op type), kAttribute...
   kNodeText = 11,
-  kAttribute = 12,  // u32 type (OrtOpAttrType), u32 length of the name, the name, then the value: i64, float, bytes,
-                    // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
-  kCwd = 13,        // the absolute path of the directory that the target works in during this call; absent: stay where it is
+  kAttribute = 12,      // u32 type (OrtOpAttrType), u32 length of the name, the name, then the value: i64, float, bytes,
+                        // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
+  kCwd = 13,            // the absolute path of the directory that the target works in during this call; absent: stay where it is
+  kSessionModel = 16,   // sessions: the bytes of a model without a path
+  kSessionOption = 17,  // sessions: key=value, an option of the execution provider
   // hello and reply
   // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","moves","load"],
   //        "lent":false,"error":""}
   // lent: the target looks for functions that this ONNX Runtime does not have, and so the driver lends them
   kHelloText = 32,
-  kMessage = 33,     // the status's text, any bytes
-  kOutput = 34,      // the output's bytes as far as they may be looked at, or, where those are in bulk, u64 how many
-  kException = 35,   // what() of an exception that reached the C boundary
-  kCallback = 36,    // CallbackRecord, then the name's bytes, then (write) the payload's bytes when at most kInlineLimit
-  kMoveFault = 37,   // a broken promise of a move, in words
-  kRaceCounts = 38,  // RaceCounts; kOutput is then that of the first round that went wrong
-  kLoadedName = 39,  // load: a name that the target asked for
+  kMessage = 33,       // the status's text, any bytes
+  kOutput = 34,        // the output's bytes as far as they may be looked at, or, where those are in bulk, u64 how many
+  kException = 35,     // what() of an exception that reached the C boundary
+  kCallback = 36,      // CallbackRecord, then the name's bytes, then (write) the payload's bytes when at most kInlineLimit
+  kMoveFault = 37,     // a broken promise of a move, in words
+  kRaceCounts = 38,    // RaceCounts; kOutput is then that of the first round that went wrong
+  kLoadedName = 39,    // load: a name that the target asked for
+  kSessionFault = 42,  // sessions: why what was seen says nothing about the target, in words
 };
 
 struct Header {

@@ -11,11 +11,11 @@ LARGE = 1 << 20
 
 
 def _delivered(look: Look) -> Content | None:
-    """What a scripted read callback handed over, if the call succeeded with it and it is not empty."""
+    """What a scripted read callback handed over, if the call took it, it is not empty, and what becomes of it is seen."""
     script = look.call.read_callback
     content = script.content if script and script.code == 0 else None
     taken = look.accepted and look.call.op == "read" and look.expect.outcome == "accept"
-    return content if content and content.size and taken else None
+    return content if content and content.size and taken and not look.seen.session else None
 
 
 @rule("own.adopts", "spec", "high", OWNER, applies=lambda look: _delivered(look) is not None)
@@ -91,7 +91,9 @@ def alloc_fails(look: Look) -> Ruling:
     "spec",
     "medium",
     "Memory Usage Analysis",
-    applies=lambda look: look.accepted and look.seen.output is not None and look.seen.output.size >= LARGE,
+    applies=lambda look: (
+        look.accepted and not look.seen.session and look.seen.output is not None and look.seen.output.size >= LARGE
+    ),
 )
 def single_copy(look: Look) -> Ruling:
     """The peak memory of a read is about one payload (limit 1.25 times).

@@ -17,12 +17,12 @@ from epctx.box import Box, Strength
 from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
 from epctx.lookout import Sighting
-from epctx.model import model_bytes, names_in, nodes_in
+from epctx.model import model_bytes, names_in, nodes_in, session_model
 from epctx.observation import Observation, Seen, Touched
 from epctx.oracle import LARGE
 from epctx.run.session import Answer, Session
 from epctx.spec import model_directory
-from epctx.target import Launch, wire
+from epctx.target import Launch, sessions, wire
 from epctx.target.driver import Reply, read_reply, request
 from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile, mark_of_content
 from epctx.world.paths import text_of
@@ -124,6 +124,8 @@ class Keeper:
                 return "the target has no write with a separate fallback name"
         if session.unseen_because and PLAINTEXT in case.rules:
             return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
+        if session.launch.sessions and (words := sessions.obstacle(case)):
+            return words
         entries = case.world.entries
         if self.ground.account.uid == 0 and any(isinstance(e, Dir | File) and e.mode & 0o600 != 0o600 for e in entries):
             return "the target runs as root, for whom the modes of files do not count"
@@ -140,7 +142,7 @@ class Keeper:
         session, seen = self.started(launch, case.limits, guarded(case)), []
         afresh, self._spoilt = self._spoilt, False
         for call, message in zip(case.calls, self.set_up(self.world, case, session, afresh), strict=True):
-            resident = session.reset_peak_memory() if _large(case, call) else 0
+            resident = session.reset_peak_memory() if _large(case, call) and not launch.sessions else 0
             marks = tuple(filter(None, map(mark_of_content, call.secrets)))
             if session.lookout:
                 session.lookout.begin(marks, self.world.plot.places)
@@ -160,11 +162,27 @@ class Keeper:
 
     def set_up(self, world: LiveWorld, case: Case, session: Session, afresh: bool = False) -> Iterator[bytes]:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
-        root = world.plot.root
+        root, afresh = world.plot.root, afresh or self.afresh
+        if session.launch.sessions:
+            models = [session_model(case, call, root) for call in case.calls]
+            self._bring(world, case, models[0], afresh)
+            return self._session_requests(world, case, models)
         data = model_bytes(case, root)
-        model = ModelFile(case.model.path, data) if case.model.given else None
-        world.change_to(case.world, model, model_directory(case), afresh=afresh or self.afresh)
+        self._bring(world, case, data, afresh)
         return self._requests(world, case, data, session.bulk)
+
+    def _bring(self, world: LiveWorld, case: Case, data: bytes, afresh: bool) -> None:
+        model = ModelFile(case.model.path, data) if case.model.given else None
+        world.change_to(case.world, model, model_directory(case), afresh=afresh)
+
+    def _session_requests(self, world: LiveWorld, case: Case, models: list[bytes]) -> Iterator[bytes]:
+        root, file_size, last = world.plot.root, case.limits.file_size, models[0]
+        given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
+        for call, data in zip(case.calls, models, strict=True):
+            if case.model.given and data != last:
+                world.replace_model(ModelFile(case.model.path, data))
+                last = data
+            yield sessions.request(call, given, data, cwd, root, file_size)
 
     def _requests(self, world: LiveWorld, case: Case, data: bytes, bulk: int) -> Iterator[bytes]:
         root = world.plot.root
@@ -186,12 +204,16 @@ class Keeper:
                 raise CannotBuild(
                     "the target takes no data through a read callback, so its output cannot be filled before the call"
                 )
+            if reply.fault:
+                raise HarnessError(reply.fault)
         else:
             reply = Reply(Seen("crash" if answer.how == "crash" else "hang", detail=answer.detail), b"", False)
-        seen = reply.seen
+        seen = replace(reply.seen, session=True) if session.launch.sessions else reply.seen
         if resident_peak:
             seen = replace(seen, memory=replace(seen.memory, resident_peak=resident_peak))
         touched = world.events()
+        if session.launch.sessions:  # ONNX Runtime itself reads the model
+            touched = tuple(t for t in touched if t.what != "open" or not world.model_names.intersection(t.names))
         if world.overrun and not call.race:  # the exchanges of a race alone are more than that
             raise HarnessError("so much was touched that the kernel did not keep all of it; nothing can be said about the rest")
         leaks = world.leaks(reply.output)

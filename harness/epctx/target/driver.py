@@ -24,11 +24,15 @@ LOOK = 0.05
 
 
 class Reply(NamedTuple):
-    """A driver's answer: the part of ``Seen`` that only it knows, the output's bytes, and whether ``held`` could not be had."""
+    """A driver's answer: the part of ``Seen`` that only it knows, the output's bytes, and whether ``held`` could not be had.
+
+    ``fault`` is why it says nothing about the target, in words; usually nothing.
+    """
 
     seen: Seen
     output: bytes | mmap.mmap
     not_held: bool
+    fault: str = ""
 
 
 class BadReply(HarnessError):
@@ -187,7 +191,8 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         names=tuple(n.hex() for n in fields.get(wire.LOADED_NAME, ())),
         seconds=nanoseconds / 1e9,
     )
-    return Reply(seen, output, bool(flags & wire.NOT_HELD))
+    fault = fields.get(wire.SESSION_FAULT, [b""])[0].decode()
+    return Reply(seen, output, bool(flags & wire.NOT_HELD), fault)
 
 
 def _bulk_view(bulk: int, size: int) -> mmap.mmap:

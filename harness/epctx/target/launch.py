@@ -20,6 +20,8 @@ class Launch(Struct, frozen=True):
     settings: str = ""
     ort: str = ""
     platform: Platform = "posix"
+    sessions: bool = False
+    """Whether the library is an execution provider, which is met in real sessions of that ONNX Runtime."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -33,7 +35,7 @@ class Launch(Struct, frozen=True):
 
     def command(self, first: int) -> list[str]:
         """The driver's command line, with ``files`` at the descriptors from ``first`` on."""
-        words = [self.driver, "--target", f"/proc/self/fd/{first}"]
+        words = [self.driver, "--ep" if self.sessions else "--target", f"/proc/self/fd/{first}"]
         if self.ort:
             words += ["--ort", f"/proc/self/fd/{first + 1}"]
         if self.settings:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from epctx.case import Platform
-from epctx.errors import UsageError
+from epctx.errors import TargetError, UsageError
 from epctx.target import build
 from epctx.target.launch import Launch
 from epctx.target.spec import TargetSpec
@@ -50,6 +52,21 @@ def lib(spec: TargetSpec) -> Launch:
     if not path.is_file():
         raise UsageError(f"Target {spec.text!r}: there is no library {spec.what!r}.")
     return _launch(spec, build.driver(), path.resolve(), spec.option("set"), _platform(spec))
+
+
+def ep(spec: TargetSpec) -> Launch:
+    """ep:bundled, an execution provider with the reference helper, in real sessions; ?weak=NAME gives it a weak one"""
+    spec.allow("weak")
+    if spec.what != "bundled":
+        raise UsageError(f"Target {spec.text!r}: there is one execution provider; write ep:bundled or ep:bundled?weak=NAME.")
+    weak = spec.option("weak")
+    if weak and weak not in {w.name for w in weaknesses()}:
+        raise UsageError(f"There is no weak helper {weak!r}; see `epctx list weak`.")
+    if onnxruntime_library() is None:
+        raise TargetError(f"The target {spec.text} runs in sessions of onnxruntime, which is not installed.")
+    driver, library = build.build_all([build.DRIVER, build.EP])
+    launch = _launch(spec, driver, library, f"helper=weak={weak}" if weak else "", "posix")
+    return replace(launch, sessions=True)
 
 
 def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platform) -> Launch:

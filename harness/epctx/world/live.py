@@ -61,6 +61,21 @@ class LiveWorld:
         self._settle()
         self.overrun = False
 
+    def replace_model(self, model: ModelFile) -> None:
+        """Give the model file another content, in place. Nothing of that is seen."""
+        path = path_of(model.path)
+        fd = os.open(self.plot.root + b"/" + path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(fd, "wb") as file:
+            file.write(model.data)
+        self.events()
+        self.changes()
+
+    @property
+    def model_names(self) -> frozenset[str]:
+        """All world paths of the model file."""
+        paths = [path for path, entry in self._standing.plan.items() if isinstance(entry, ModelFile)]
+        return frozenset(text_of(name) for path in paths for name in self._standing.inventory.names_at(path) or [path])
+
     def _settle(self) -> None:
         """What was seen up to now is known, or this process's own doing."""
         self._standing.watch.discard()

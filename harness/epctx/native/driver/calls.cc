@@ -1,6 +1,5 @@
 #include "calls.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +15,7 @@
 #include "config.h"
 #include "race.h"
 #include "runtime.h"
+#include "surroundings.h"
 
 namespace epctx {
 namespace {
@@ -116,32 +116,6 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
 }
 
 // --- the call --------------------------------------------------------------------------------------------------------------
-
-// Works in a directory from now on. It is entered anew for each request: the one of that name may be another by now.
-void EnterDirectory(const std::string& directory) {
-  if (::chdir(directory.c_str()) != 0) throw BadMessage{"the working directory cannot be entered"};
-}
-
-// Lowers the largest size of a file for as long as it lives.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(int64_t limit) : active_(limit >= 0) {
-    if (!active_) return;
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit lowered = before_;
-    lowered.rlim_cur = static_cast<rlim_t>(limit);
-    ::setrlimit(RLIMIT_FSIZE, &lowered);
-  }
-  ~FileSizeLimit() {
-    if (active_) ::setrlimit(RLIMIT_FSIZE, &before_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  bool active_;
-  rlimit before_ = {};
-};
 
 // What a call left behind.
 struct Outcome {

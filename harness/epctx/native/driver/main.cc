@@ -1,5 +1,6 @@
 // The driver: loads one target and answers requests on its socket. See protocol.h.
 //
+//   driver --ep FILE --ort FILE [--set TEXT]
 //   driver --target FILE [--ort FILE] [--set TEXT]
 //   driver --target FILE [--set TEXT] --bench SECONDS --name NAME --model PATH
 
@@ -14,11 +15,13 @@
 #include "config.h"
 #include "probe.h"
 #include "runtime.h"
+#include "session.h"
 
 namespace {
 
 struct Options {
   const char* target = nullptr;
+  const char* ep = nullptr;
   const char* ort = nullptr;
   const char* set = "";
   const char* bench = nullptr;
@@ -31,6 +34,8 @@ bool Parse(int argc, char** argv, Options& options) {
     const std::string_view option = argv[i];
     if (option == "--target")
       options.target = argv[i + 1];
+    else if (option == "--ep")
+      options.ep = argv[i + 1];
     else if (option == "--ort")
       options.ort = argv[i + 1];
     else if (option == "--set")
@@ -44,7 +49,7 @@ bool Parse(int argc, char** argv, Options& options) {
     else
       return false;
   }
-  return argc % 2 == 1 && options.target != nullptr;
+  return argc % 2 == 1 && (options.target != nullptr) != (options.ep != nullptr);
 }
 
 // A JSON string; bytes that are not printable ASCII are escaped one by one, as in Latin-1.
@@ -70,9 +75,39 @@ std::string HelloText(const Options& options, const std::string& ort, const std:
                       const std::string& error) {
   std::string list;
   for (const std::string& ability : can) list += (list.empty() ? "" : ", ") + Quoted(ability);
-  return "{\"protocol\": " + std::to_string(epctx::kProtocolVersion) + ", \"target\": " + Quoted(options.target) +
-         ", \"ort\": " + Quoted(ort) + ", \"can\": [" + list + "], \"lent\": " + (lent ? "true" : "false") +
-         ", \"error\": " + Quoted(error) + "}";
+  return "{\"protocol\": " + std::to_string(epctx::kProtocolVersion) +
+         ", \"target\": " + Quoted(options.ep != nullptr ? options.ep : options.target) + ", \"ort\": " + Quoted(ort) +
+         ", \"can\": [" + list + "], \"error\": " + Quoted(error) + "}";
+}
+
+// Says hello, and if nothing is wrong answers requests until there are none. Returns the exit code.
+template <typename Answer>
+int Serve(const Options& options, const std::string& ort, const std::vector<std::string>& can, bool lent,
+          const std::string& error, Answer answer) {
+  try {
+    epctx::Message message;
+    message.Start(0, 0);
+    message.Add(epctx::Tag::kHelloText, HelloText(options, ort, can, lent, error));
+    message.Send();
+    if (!error.empty()) return 3;
+    epctx::Requests requests;
+    for (std::string_view request; requests.Next(request);) {
+      answer(request, message);
+      message.Send();
+    }
+  } catch (const epctx::BadMessage& bad) {
+    std::fprintf(stderr, "epctx driver: %s\n", bad.why);
+    return 3;
+  }
+  return 0;
+}
+
+int ServeSessions(const Options& options) {
+  epctx::Sessions sessions;
+  const std::string error = sessions.Start(options.ort, options.ep, options.set);
+  const auto can = error.empty() ? epctx::AbilitiesOfSessions() : std::vector<std::string>();
+  return Serve(options, sessions.version(), can, false, error,
+               [&](std::string_view request, epctx::Message& message) { sessions.Perform(request, message); });
 }
 
 }  // namespace
@@ -80,11 +115,15 @@ std::string HelloText(const Options& options, const std::string& ort, const std:
 int main(int argc, char** argv) {
   Options options;
   if (!Parse(argc, argv, options)) {
-    std::fputs("usage: driver --target FILE [--ort FILE] [--set TEXT] [--bench SECONDS --name NAME --model PATH]\n", stderr);
+    std::fputs(
+        "usage: driver --target FILE [--ort FILE] [--set TEXT] [--bench SECONDS --name NAME --model PATH]\n"
+        "       driver --ep FILE --ort FILE [--set TEXT]\n",
+        stderr);
     return 2;
   }
   std::signal(SIGXFSZ, SIG_IGN);  // a write over the limit is an error of the call, as a full disk is
   std::signal(SIGPIPE, SIG_IGN);
+  if (options.ep != nullptr) return ServeSessions(options);
 
   std::string ort;
   epctx::Target target;
@@ -97,21 +136,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return 3;
   }
-  try {
-    epctx::Message message;
-    message.Start(0, 0);
-    const std::vector<std::string> can = error.empty() ? epctx::AbilitiesOf(target) : std::vector<std::string>();
-    message.Add(epctx::Tag::kHelloText, HelloText(options, ort, can, lent, error));
-    message.Send();
-    if (!error.empty()) return 3;
-    epctx::Requests requests;
-    for (std::string_view request; requests.Next(request);) {
-      epctx::Perform(target, request, message);
-      message.Send();
-    }
-  } catch (const epctx::BadMessage& bad) {
-    std::fprintf(stderr, "epctx driver: %s\n", bad.why);
-    return 3;
-  }
-  return 0;
+  const auto can = error.empty() ? epctx::AbilitiesOf(target) : std::vector<std::string>();
+  return Serve(options, ort, can, lent, error,
+               [&](std::string_view request, epctx::Message& message) { epctx::Perform(target, request, message); });
 }

@@ -31,6 +31,7 @@ static_assert(sizeof(OrtApi) <= sizeof(ApiTable) && sizeof(OrtEpApi) <= sizeof(E
 
 ApiTable g_api;
 EpApiTable g_ep_api;
+const OrtApi* g_used = &g_api.api;
 
 [[noreturn]] void Unused(const char* table, size_t slot) {
   std::fprintf(stderr, "epctx: the target called slot %zu of %s, which the driver does not offer\n", slot, table);
@@ -262,6 +263,22 @@ std::string SelfTest(const OrtApi& real) {
 
 }  // namespace
 
+std::string LoadRuntime(const char* ort, Runtime& runtime) {
+  void* library = ::dlopen(ort, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return std::string("ONNX Runtime cannot be loaded: ") + ::dlerror();
+  const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(::dlsym(library, "OrtGetApiBase"));
+  if (get_base == nullptr) return std::string(ort) + " is not an ONNX Runtime: it has no OrtGetApiBase";
+  runtime.version = get_base()->GetVersionString();
+  int major = 0;
+  if (std::sscanf(runtime.version.c_str(), "%d.%d", &major, &runtime.minor) != 2 || major != 1 || runtime.minor < 28) {
+    return "ONNX Runtime " + runtime.version + " is not one that the driver knows (1.28 or later)";
+  }
+  runtime.api = get_base()->GetApi(static_cast<uint32_t>(runtime.minor));
+  if (runtime.api == nullptr) return "ONNX Runtime " + runtime.version + " does not give its own API";
+  if (const std::string wrong = SelfTest(*runtime.api); !wrong.empty()) return "ONNX Runtime " + runtime.version + ": " + wrong;
+  return {};
+}
+
 std::string StartRuntime(const char* ort, std::string& version) {
   FillApi(std::make_index_sequence<kApiSlots>());
   FillEpApi(std::make_index_sequence<kEpApiSlots>());
@@ -269,31 +286,29 @@ std::string StartRuntime(const char* ort, std::string& version) {
   const OrtApi* real = nullptr;
   Generation generation = Generation::kBoth;
   if (ort != nullptr) {
-    void* library = ::dlopen(ort, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return std::string("ONNX Runtime cannot be loaded: ") + ::dlerror();
-    const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(::dlsym(library, "OrtGetApiBase"));
-    if (get_base == nullptr) return std::string(ort) + " is not an ONNX Runtime: it has no OrtGetApiBase";
-    version = get_base()->GetVersionString();
-    int major = 0, minor = 0;
-    if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) != 2 || major != 1 || minor < 28) {
-      return "ONNX Runtime " + version + " is not one that the driver knows (1.28 or later)";
-    }
-    real = get_base()->GetApi(static_cast<uint32_t>(minor));
-    if (real == nullptr) return "ONNX Runtime " + version + " does not give its own API";
-    if (const std::string wrong = SelfTest(*real); !wrong.empty()) return "ONNX Runtime " + version + ": " + wrong;
-    const Sizes sizes = SizesOf(minor);
+    Runtime found;
+    if (std::string wrong = LoadRuntime(ort, found); !wrong.empty()) return wrong;
+    version = found.version;
+    real = found.api;
+    const Sizes sizes = SizesOf(found.minor);
     const auto* slots = reinterpret_cast<void* const*>(real);
     std::copy_n(slots, kFirstGraphSlot, g_api.slots.begin());
     std::copy(slots + kAfterGraphSlots, slots + sizes.api, g_api.slots.begin() + kAfterGraphSlots);
     std::copy_n(reinterpret_cast<void* const*>(real->GetEpApi()), sizes.ep_api, g_ep_api.slots.begin());
-    generation = minor >= 31 ? Generation::kTables : Generation::kNames;
+    generation = found.minor >= 31 ? Generation::kTables : Generation::kNames;
   }
   Patch();
   StartConfigs(real, generation, g_api.api, g_ep_api.api);
   return {};
 }
 
-const OrtApi& Api() { return g_api.api; }
+std::string StartRealRuntime(const char* ort, Runtime& runtime) {
+  std::string wrong = LoadRuntime(ort, runtime);
+  if (wrong.empty()) g_used = runtime.api;
+  return wrong;
+}
+
+const OrtApi& Api() { return *g_used; }
 
 OrtAllocator* CallerAllocator() { return &g_caller.base; }
 

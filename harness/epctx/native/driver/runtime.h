@@ -32,6 +32,17 @@ namespace epctx {
 // its version, or "stand-in". Returns what is wrong, or an empty text.
 std::string StartRuntime(const char* ort, std::string& version);
 
+// A libonnxruntime as it is.
+struct Runtime {
+  const OrtApi* api = nullptr;
+  std::string version;
+  int minor = 0;  // of 1.<minor>
+};
+
+// Uses the tables of a libonnxruntime themselves, with nothing replaced, in the place of StartRuntime. Returns what is wrong, or
+// an empty text.
+std::string StartRealRuntime(const char* ort, Runtime& runtime);
+
 const OrtApi& Api();
 
 // The allocator that the caller of a target owns, and the one that GetAllocatorWithDefaultOptions gives.

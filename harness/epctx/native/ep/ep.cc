@@ -332,7 +332,7 @@ Error Ep::Compile(const OrtGraph* graph, const OrtNode* fused, Kernel& kernel, O
   } else {
     if (Error error = Compiled(api_, node, type, data)) return error;
     if (ep_context_node != nullptr) {
-      if (Error error = Save(graph, fused, data, ep_context_node)) return error;
+      if (Error error = Save(graph, node, fused, data, ep_context_node)) return error;
     }
   }
   return Kernel::Make(type, std::move(data), kernel);
@@ -370,10 +370,11 @@ Error Ep::Read(const OrtGraph* graph, const std::string& name, Data& data) {
   return {};
 }
 
-Error Ep::Save(const OrtGraph* graph, const OrtNode* fused, const Data& data, OrtNode** ep_context_node) {
-  const char* node_name = "";
+Error Ep::Save(const OrtGraph* graph, const OrtNode* node, const OrtNode* fused, const Data& data, OrtNode** ep_context_node) {
+  const char *source_name = "", *node_name = "";
+  if (Error error = FromStatus(api_, api_.Node_GetName(node, &source_name))) return error;
   if (Error error = FromStatus(api_, api_.Node_GetName(fused, &node_name))) return error;
-  const std::string name = settings_.name.empty() ? std::string(node_name) + ".bin" : settings_.name;
+  const std::string name = settings_.named_by_node ? source_name : std::string(node_name) + ".bin";
   if (!settings_.embeds) {
     const size_t size = data.bytes.size();
     OrtStatus* status =

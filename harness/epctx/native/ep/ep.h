@@ -50,7 +50,7 @@ class Ep : public OrtEp {
   // The data of that name, by callback or from a file, read once in a session.
   Error Read(const OrtGraph* graph, const std::string& name, Data& data);
   // Writes the data of a compiled node, or embeds it, and makes its EPContext node.
-  Error Save(const OrtGraph* graph, const OrtNode* fused, const Data& data, OrtNode** ep_context_node);
+  Error Save(const OrtGraph* graph, const OrtNode* node, const OrtNode* fused, const Data& data, OrtNode** ep_context_node);
 
   const OrtApi& api_;
   const Settings settings_;

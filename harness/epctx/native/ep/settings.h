@@ -28,13 +28,14 @@ enum class Support {
 // Options of the provider:
 //   support    both, none, read, write, unknown, error, old
 //   helper     options of the helper, as epctx_target_configure takes them; the first ones hold for the whole process
-//   name       of the data of a context that it writes; default: the name of its node, and ".bin"
+//   name       of the data of a context that it writes: "node", the name of its node in the source model, as it is; default: the
+//              name of the compiled node, and ".bin"
 //   fallback   the name for the file where it is not that
 // Options of the session: ep.context_enable, ep.context_embed_mode.
 struct Settings {
   Support support = Support::kBoth;
   bool other_helper = false;
-  std::string name;
+  bool named_by_node = false;
   std::string fallback;
   bool separate_fallback = false;
   bool compiles = false;

@@ -280,13 +280,13 @@ struct OrtApi {
   void* reserved_362[1];
   OrtStatus*(ORT_API_CALL* OpAttr_GetType)(const OrtOpAttr* attribute, OrtOpAttrType* type)NO_EXCEPTION;  // 363
   OrtStatus*(ORT_API_CALL* OpAttr_GetName)(const OrtOpAttr* attribute, const char** name)NO_EXCEPTION;    // 364
-  void* reserved_365_to_404[40];
+  void* reserved_365_to_406[42];
   OrtStatus*(ORT_API_CALL* Session_GetEpGraphAssignmentInfo)(const OrtSession* session,
                                                              const OrtEpAssignedSubgraph* const** subgraphs,
-                                                             size_t* count)NO_EXCEPTION;  // 405
+                                                             size_t* count)NO_EXCEPTION;  // 407
   OrtStatus*(ORT_API_CALL* EpAssignedSubgraph_GetEpName)(const OrtEpAssignedSubgraph* subgraph,
-                                                         const char** name)NO_EXCEPTION;  // 406
-  void* reserved_407_to_421[15];
+                                                         const char** name)NO_EXCEPTION;  // 408
+  void* reserved_409_to_421[13];
   OrtExperimentalFnPtr(ORT_API_CALL* GetExperimentalFunction)(const char* name) NO_EXCEPTION;  // 422, ONNX Runtime >= 1.28
   void* reserved_423_to_425[3];
   OrtStatus*(ORT_API_CALL* SessionOptionsSetEpContextDataReadFunc)(OrtSessionOptions* options, OrtReadNamedBufferFunc read_func,
@@ -435,8 +435,8 @@ EPCTX_ASSERT_SLOT(OrtApi, Node_GetAttributes, 360);
 EPCTX_ASSERT_SLOT(OrtApi, Node_GetAttributeByName, 361);
 EPCTX_ASSERT_SLOT(OrtApi, OpAttr_GetType, 363);
 EPCTX_ASSERT_SLOT(OrtApi, OpAttr_GetName, 364);
-EPCTX_ASSERT_SLOT(OrtApi, Session_GetEpGraphAssignmentInfo, 405);
-EPCTX_ASSERT_SLOT(OrtApi, EpAssignedSubgraph_GetEpName, 406);
+EPCTX_ASSERT_SLOT(OrtApi, Session_GetEpGraphAssignmentInfo, 407);
+EPCTX_ASSERT_SLOT(OrtApi, EpAssignedSubgraph_GetEpName, 408);
 EPCTX_ASSERT_SLOT(OrtApi, GetExperimentalFunction, 422);
 EPCTX_ASSERT_SLOT(OrtApi, SessionOptionsSetEpContextDataReadFunc, 426);
 EPCTX_ASSERT_SLOT(OrtEpApi, CreateEpDevice, 0);
