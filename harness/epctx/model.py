@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from epctx.case import Attribute, Call, Case, Content, Model, Node, name_of, raw, stream
 
@@ -159,22 +159,34 @@ def _session_nodes(model: Model, root: bytes) -> bytes:
 def _source(name: bytes, payload: Content) -> bytes:
     """A product with the payload, in a node of that name.
 
-    A node's name is text to onnx, which refuses other bytes; ONNX Runtime takes them. So a stand-in of the same length is
-    replaced.
+    A node's name is text to onnx, which refuses other bytes; ONNX Runtime takes them. So the node is added to the bytes of the
+    model: a message that follows another one adds to it.
     """
-    stand_in = b"\x01" * len(name)
-    model = _bytes_model([helper.make_node("Mul", ["x", "factors"], ["y0"], name=stand_in.decode())])
+    model = _bytes_model([], outputs=1)
     factors = stream(payload.key, payload.size)
     model.graph.initializer.append(
         TensorProto(name="factors", data_type=TensorProto.UINT8, dims=[payload.size], raw_data=factors)
     )
+    node = helper.make_node("Mul", ["x", "factors"], ["y0"]).SerializeToString() + _field(NodeProto, "name", name)
     data: bytes = model.SerializeToString()
-    return data.replace(stand_in, name, 1) if name else data
+    return data + _field(ModelProto, "graph", _field(GraphProto, "node", node))
 
 
-def _bytes_model(nodes: Sequence[NodeProto]) -> ModelProto:
-    outputs = [_value(f"y{i}", [None]) for i in range(len(nodes))]
-    return _whole(nodes, [_value("x", [1])], outputs)
+def _field(message: type, name: str, value: bytes) -> bytes:
+    """A field of a protobuf message, as bytes."""
+    size, length = len(value), bytearray()
+    while size > 0x7F:
+        length.append(size & 0x7F | 0x80)
+        size >>= 7
+    length.append(size)
+    number: int = message.DESCRIPTOR.fields_by_name[name].number  # type: ignore[attr-defined]
+    return bytes((number << 3 | 2,)) + bytes(length) + value
+
+
+def _bytes_model(nodes: Sequence[NodeProto], outputs: int | None = None) -> ModelProto:
+    """A model with one output for each node, unless told otherwise."""
+    count = len(nodes) if outputs is None else outputs
+    return _whole(nodes, [_value("x", [1])], [_value(f"y{i}", [None]) for i in range(count)])
 
 
 def _value(name: str, shape: Sequence[int | None]) -> ValueInfoProto:

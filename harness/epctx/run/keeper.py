@@ -166,6 +166,8 @@ class Keeper:
         if session.launch.sessions:
             models = [session_model(case, call, root) for call in case.calls]
             self._bring(world, case, models[0], afresh)
+            if case.model.given and not _lies_at_given(case, root):
+                raise CannotBuild("no model lies at the path that ONNX Runtime is given, so no session can be made of it")
             return self._session_requests(world, case, models)
         data = model_bytes(case, root)
         self._bring(world, case, data, afresh)
@@ -235,6 +237,15 @@ class Keeper:
 def guarded(case: Case) -> bool:
     """Whether a case runs on a guarded driver: whether plaintext is at stake that must not get to the disk at any time."""
     return any(call.secrets for call in case.calls)
+
+
+def _lies_at_given(case: Case, root: bytes) -> bool:
+    """Whether the path that the runtime is given leads to the model."""
+    given = os.path.join(root, raw(case.world.cwd), raw(case.model.given, root))
+    try:
+        return os.path.samefile(given, os.path.join(root, raw(case.model.path)))
+    except OSError:
+        return False
 
 
 def _interference(case: Case, index: int, root: bytes) -> bytes:

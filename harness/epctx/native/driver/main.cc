@@ -77,7 +77,7 @@ std::string HelloText(const Options& options, const std::string& ort, const std:
   for (const std::string& ability : can) list += (list.empty() ? "" : ", ") + Quoted(ability);
   return "{\"protocol\": " + std::to_string(epctx::kProtocolVersion) +
          ", \"target\": " + Quoted(options.ep != nullptr ? options.ep : options.target) + ", \"ort\": " + Quoted(ort) +
-         ", \"can\": [" + list + "], \"error\": " + Quoted(error) + "}";
+         ", \"can\": [" + list + "], \"lent\": " + (lent ? "true" : "false") + ", \"error\": " + Quoted(error) + "}";
 }
 
 // Says hello, and if nothing is wrong answers requests until there are none. Returns the exit code.

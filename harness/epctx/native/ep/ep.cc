@@ -295,7 +295,9 @@ OrtStatus* Ep::CompileAll(const OrtGraph** graphs, const OrtNode** fused_nodes, 
                           OrtNode** ep_context_nodes) {
   // All or nothing: on an error ONNX Runtime asks for no release.
   std::vector<std::unique_ptr<Computation>> made(count);
-  for (size_t i = 0; i < count; ++i) {
+  std::vector<size_t> order;
+  if (Error error = MainFirst(graphs, count, order)) return ToStatus(api_, error);
+  for (const size_t i : order) {
     made[i] = std::make_unique<Computation>();
     auto& computation = *made[i];
     computation.api = &api_;
@@ -316,6 +318,20 @@ OrtStatus* Ep::CompileAll(const OrtGraph** graphs, const OrtNode** fused_nodes, 
   }
   for (size_t i = 0; i < count; ++i) computations[i] = made[i].release();
   return nullptr;
+}
+
+Error Ep::MainFirst(const OrtGraph** graphs, size_t count, std::vector<size_t>& order) const {
+  std::vector<size_t> secondary;
+  for (size_t i = 0; i < count; ++i) {
+    const OrtNode* node = nullptr;
+    EpContextNode context;
+    if (Error error = OnlyNode(api_, graphs[i], node)) return error;
+    // What is malformed is told when it is compiled; a node of another operator is a main one.
+    static_cast<void>(static_cast<bool>(epctx_reference::attributes::ReadNode(api_, node, context)));
+    (context.main_context ? order : secondary).push_back(i);
+  }
+  order.insert(order.end(), secondary.begin(), secondary.end());
+  return {};
 }
 
 Error Ep::Compile(const OrtGraph* graph, const OrtNode* fused, Kernel& kernel, OrtNode** ep_context_node) {
@@ -342,8 +358,7 @@ Error Ep::Load(const OrtGraph* graph, const OrtNode* node, Data& data) {
   EpContextNode context;
   if (Error error = epctx_reference::attributes::ReadNode(api_, node, context)) return error;
   if (!context.main_context) {
-    if (!has_main_)
-      return Refused("An EPContext node is malformed: its data is that of a main context before it, and there is none");
+    if (!has_main_) return Refused("An EPContext node is malformed: its data is that of another node, and there is none");
     data = main_;
     return {};
   }

@@ -44,6 +44,9 @@ class Ep : public OrtEp {
   // Whether a node is one of those that it takes.
   Error Takes(const OrtNode* node, bool& takes) const;
 
+  // The order in which nodes are compiled: those with the data of another one come last.
+  Error MainFirst(const OrtGraph** graphs, size_t count, std::vector<size_t>& order) const;
+
   Error Compile(const OrtGraph* graph, const OrtNode* fused, Kernel& kernel, OrtNode** ep_context_node);
   // A kernel out of an EPContext node.
   Error Load(const OrtGraph* graph, const OrtNode* node, Data& data);

@@ -66,7 +66,8 @@ Error ReadSettings(const OrtApi& api, const OrtSessionOptions* options, Settings
     if (Error error = ReadSupport(value, settings.support)) return error;
   }
   if (Error error = Get(api, options, prefix + "name", value, set)) return error;
-  if (set && value != "node") return Refused("The bundled EP knows no way " + epctx_reference::Printable(value) + " to name data");
+  if (set && value != "node")
+    return Refused("The bundled EP knows no way " + epctx_reference::Printable(value) + " to name data");
   settings.named_by_node = set;
   if (Error error = Get(api, options, prefix + "fallback", settings.fallback, settings.separate_fallback)) return error;
   if (Error error = Get(api, options, prefix + "helper", value, set)) return error;
