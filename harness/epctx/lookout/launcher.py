@@ -1,18 +1,19 @@
-"""Becomes a command that is guarded: ``python launcher.py SOCKET COMMAND [ARGUMENT...]``."""
+"""Becomes a command that is guarded: ``python -I launcher.py SEARCH SOCKET COMMAND [ARGUMENT...]``.
+
+SEARCH is where its parent looks for modules, whatever the environment of the command says.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # as a script, in a Python that looks nowhere else for it
-
-from epctx.lookout.doors import guard
 
 if __name__ == "__main__":
-    report = socket.socket(fileno=int(sys.argv[1]))
+    sys.path[:] = sys.argv[1].split(os.pathsep)
+    from epctx.lookout import guard
+
+    report = socket.socket(fileno=int(sys.argv[2]))
     report.set_inheritable(False)
     guard(report)
-    os.execvp(sys.argv[2], sys.argv[2:])
+    os.execvp(sys.argv[3], sys.argv[3:])

@@ -70,10 +70,11 @@ def run_watched(
     ours, theirs = socket.socketpair()
     with ours, contextlib.ExitStack() as stack:
         with theirs:
-            launcher = [sys.executable, "-I", str(_LAUNCHER), str(theirs.fileno()), *(os.fspath(word) for word in command)]
+            search = os.pathsep.join(filter(None, sys.path))
+            words = [search, str(theirs.fileno()), *(os.fspath(word) for word in command)]
             process = stack.enter_context(
                 subprocess.Popen(
-                    launcher,
+                    [sys.executable, "-I", str(_LAUNCHER), *words],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
