@@ -46,7 +46,9 @@ from epctx.case import (
     Platform,
     Race,
     Resize,
+    Share,
     Struct,
+    Threads,
     World,
     raw,
 )
@@ -174,6 +176,29 @@ def access(op: Op, name: Name | None, *, source: Source = "model", race: Race | 
 def load(*, callback: Callback | None = None) -> Call:
     """A walk over the nodes of the model, which reads what each of them names."""
     return Call("load", read_callback=callback)
+
+
+def threads(
+    *shares: Share,
+    read_callback: Callback | None = None,
+    write_callback: Callback | None = None,
+    count: int = 4,
+    rounds: int = 50,
+    configs: Literal["one", "each"] = "one",
+    source: Source = "model",
+    allocator: Allocator = "default",
+) -> Call:
+    """Calls of several threads at once; the options are those of ``Threads`` and of ``Call``."""
+    return Call(
+        "write" if any(share.op == "write" for share in shares) else "read",
+        None,
+        source,
+        payload=None,
+        read_callback=read_callback,
+        write_callback=write_callback,
+        allocator=allocator,
+        threads=Threads(shares, count, rounds, configs),
+    )
 
 
 def node(name: Name, *others: Attribute, without: Sequence[str] = ()) -> Node:

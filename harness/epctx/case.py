@@ -266,6 +266,30 @@ class Race(Struct, frozen=True):
     how: Literal["exchange", "move", "chdir"] = "exchange"
 
 
+class Share(Struct, frozen=True):
+    """What a thread does in a round: it reads ``content`` at ``name``, or writes it there; None must be refused.
+
+    Without callbacks the name is that of a file of the world.
+    """
+
+    op: Literal["read", "write"]
+    name: Name
+    content: Content | None
+
+
+class Threads(Struct, frozen=True):
+    """``count`` threads at once, each of which makes ``rounds`` calls: thread *t* in round *r* works on share *t + r*, around.
+
+    Where the call has callbacks, they are asked by the names of the shares, and answer with their contents. ``configs`` is
+    whether all threads have ``one`` config, or ``each`` share has one, with a state of its own.
+    """
+
+    shares: tuple[Share, ...]
+    count: int = 4
+    rounds: int = 50
+    configs: Literal["one", "each"] = "one"
+
+
 class Call(Struct, frozen=True):
     """One call on the target.
 
@@ -298,6 +322,29 @@ class Call(Struct, frozen=True):
     """Whether the harness stays for a moment after the call, to see callbacks that come late."""
     resize: Resize | None = None
     race: Race | None = None
+    threads: Threads | None = None
+    """Many calls in place of one, whose names and payloads are those of the shares: ``name`` and ``payload`` are then None."""
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names that it uses, in order: its own, or those of its shares."""
+        shares = self.threads.shares if self.threads else ()
+        return (*(() if self.name is None else (self.name,)), *(share.name for share in shares))
+
+    def of(self, share: Share) -> Call:
+        """The call that a thread makes for a share, as a call by itself."""
+        read, write = (
+            None if callback is None else Callback(share.content) for callback in (self.read_callback, self.write_callback)
+        )
+        return msgspec.structs.replace(
+            self,
+            op=share.op,
+            name=share.name,
+            payload=share.content,
+            read_callback=read if share.op == "read" else None,
+            write_callback=write if share.op == "write" else None,
+            threads=None,
+        )
 
     @property
     def secrets(self) -> tuple[Content, ...]:
@@ -336,6 +383,8 @@ class Expect(Struct, frozen=True):
 
 
 Platform: TypeAlias = Literal["posix", "windows"]
+Sanitizer: TypeAlias = Literal["address", "undefined", "thread"]
+"""The sanitizers of C++ compilers that a target can be built with and run under."""
 
 
 class Case(Struct, frozen=True):

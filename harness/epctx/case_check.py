@@ -22,6 +22,7 @@ from epctx.case import (
     Mount,
     Name,
     Race,
+    Threads,
     World,
     content_of,
     name_of,
@@ -37,6 +38,10 @@ MAX_ENTRIES = 256
 MAX_CALLS = 64
 MAX_WAITS = 64
 MAX_ROUNDS = 10_000
+MAX_THREADS = 32
+MAX_SHARES = 64
+MAX_SHARE = 1 << 20
+"""Bytes of a share's content."""
 MAX_DEPTH = 32
 MAX_PATH = 3500
 """Bytes of a world path, so that it stays a path when the world's root stands before it."""
@@ -176,6 +181,8 @@ def _names(case: Case) -> Iterator[tuple[str, Name]]:
         if call.race is not None:
             yield f"{at}.race.a", call.race.a
             yield f"{at}.race.b", call.race.b
+        for number, share in enumerate(call.threads.shares if call.threads else ()):
+            yield f"{at}.threads.shares[{number}].name", share.name
     for index, expect in enumerate(case.expect):
         if expect.file is not None:
             yield f"$.expect[{index}].file", expect.file
@@ -198,6 +205,9 @@ def _contents(case: Case) -> Iterator[tuple[str, Content]]:
         for which, callback in _callbacks(call):
             if callback.content is not None:
                 yield f"$.calls[{index}].{which}.content", callback.content
+        for number, share in enumerate(call.threads.shares if call.threads else ()):
+            if share.content is not None:
+                yield f"$.calls[{index}].threads.shares[{number}].content", share.content
     for index, expect in enumerate(case.expect):
         if expect.content is not None:
             yield f"$.expect[{index}].content", expect.content
@@ -367,6 +377,8 @@ def _calls(case: Case, tree: Tree) -> None:
                 raise Wrong(f"{at}.resize.path", f"{shown(call.resize.path)} is not a file; only files have a size")
         if call.race is not None:
             _race(f"{at}.race", call.race, tree)
+        if call.threads is not None:
+            _threads(at, case, call, call.threads)
 
 
 def _race(at: str, race: Race, tree: Tree) -> None:
@@ -393,6 +405,42 @@ def _free(at: str, name: Name, tree: Tree) -> Place:
     if above.nodes[-1].kind != "dir" or leaf in above.nodes[-1].children:
         raise Wrong(at, f"{shown(path)} is not a free place in a directory; name one to which the entry can be moved")
     return Place([*above.nodes, above.nodes[-1]], [*above.names, leaf])
+
+
+def _threads(at: str, case: Case, call: Call, threads: Threads) -> None:
+    _range(f"{at}.threads.count", threads.count, 1, MAX_THREADS)
+    _range(f"{at}.threads.rounds", threads.rounds, 1, MAX_ROUNDS // threads.count)
+    _count(f"{at}.threads.shares", len(threads.shares), MAX_SHARES, "shares")
+    if not threads.shares:
+        raise Wrong(f"{at}.threads.shares", "threads without a share have nothing to do; give one")
+    if len(case.calls) > 1:
+        raise Wrong(f"{at}.threads", "the call of several threads is the only one of its case; make two cases")
+    shares = [f"{at}.threads.shares[{index}]" for index in range(len(threads.shares))]
+    ops = {share.op for share in threads.shares}
+    if call.op != ("write" if "write" in ops else "read"):
+        raise Wrong(f"{at}.op", "the op of a call of several threads is write where one of its shares is a write, else read")
+    if call.name is not None or call.payload is not None:
+        raise Wrong(f"{at}.threads", "names and payloads of a call of several threads are those of its shares; leave them out")
+    if call.fallback is not msgspec.UNSET or call.held or call.moves or call.resize or call.race:
+        raise Wrong(f"{at}.threads", "several threads make plain calls: no fallback name, held, moves, resize or race")
+    asked = {"read": call.read_callback is not None, "write": call.write_callback is not None}
+    if threads.configs == "each" and not any(asked.values()):
+        raise Wrong(f"{at}.threads.configs", "without a callback there is no config, and so none for each share; write one")
+    known = {raw(share.name) for share in threads.shares}
+    for which, callback in _callbacks(call):
+        if callback.content is not None or callback.code:
+            raise Wrong(f"{at}.{which}", "the callbacks of several threads answer with the contents of the shares; leave it out")
+        if callback.reenters is not None and raw(callback.reenters) not in known:
+            raise Wrong(f"{at}.{which}.reenters", f"{shown(callback.reenters)} is the name of no share; use one of theirs")
+    names: dict[tuple[bool, bytes], Content | None] = {}
+    for place, share in zip(shares, threads.shares, strict=True):
+        by_callback = asked[share.op]
+        if share.content is None and (by_callback or share.op == "write"):
+            raise Wrong(f"{place}.content", "only a read of a file is to be refused; give the content")
+        if share.content is not None and (share.content.sparse or share.content.size > MAX_SHARE):
+            raise Wrong(f"{place}.content", f"a share has at most {MAX_SHARE} bytes, and is not sparse")
+        if names.setdefault((by_callback, raw(share.name)), share.content) != share.content:
+            raise Wrong(f"{place}.content", f"{shown(share.name)} is also in another share, with other content; use one")
 
 
 def _callback(at: str, callback: Callback) -> None:

@@ -62,6 +62,8 @@ def reach(case: Case, tree: Tree) -> None:
         for which, name in names:
             if name is not None:
                 _name(f"$.calls[{index}].{which}", name, tree, starts)
+        for number, share in enumerate(call.threads.shares if call.threads else ()):
+            _name(f"$.calls[{index}].threads.shares[{number}].name", share.name, tree, starts)
 
 
 def attributes_of(case: Case) -> Iterator[tuple[str, Attribute]]:

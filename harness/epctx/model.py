@@ -17,10 +17,10 @@ KEPT = 256
 
 
 def model_bytes(case: Case, root: bytes) -> bytes:
-    """The serialised model of a case: its own nodes, or one EPContext node for each call whose name comes from it."""
+    """The serialised model of a case: its own nodes, or one EPContext node for each name of a call that comes from it."""
     if case.model.nodes:
         return _with_nodes(case.model, root)
-    return _with_names(tuple(raw(c.name, root) for c in case.calls if c.source == "model" and c.name is not None))
+    return _with_names(tuple(raw(name, root) for c in case.calls if c.source == "model" for name in c.names))
 
 
 @functools.lru_cache(maxsize=KEPT)

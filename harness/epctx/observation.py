@@ -10,7 +10,7 @@ import functools
 import hashlib
 from typing import Literal, TypeAlias
 
-from epctx.case import TAIL, Content, Struct, stream
+from epctx.case import TAIL, Content, Sanitizer, Struct, stream
 
 Place: TypeAlias = Literal["inside", "outside", "above"]
 """Where an entry lies: in the model directory, elsewhere in the world, or above the world's root (in its margin)."""
@@ -135,6 +135,34 @@ class RaceSeen(Struct, frozen=True):
     turns: int = 0
 
 
+class ThreadsSeen(Struct, frozen=True):
+    """How the calls of several threads ended: ``right``, with ``wrong`` bytes, or ``failed`` with the wrong status.
+
+    ``crossed`` are callbacks that were given the state or the name of another call; ``most_in_flight`` is how many callbacks
+    were at work at once. ``evidence`` tells the first thing that went wrong, in words.
+    """
+
+    calls: int
+    right: int
+    wrong: int
+    failed: int
+    crossed: int
+    most_in_flight: int
+    evidence: str = ""
+
+
+class Report(Struct, frozen=True):
+    """What a sanitizer reported during a call: its ``kind``, such as a data race, and a ``summary`` in a line.
+
+    ``stack`` are the frames of the target, innermost first, each as ``function file:line``; all frames where none is its.
+    """
+
+    sanitizer: Sanitizer
+    kind: str
+    summary: str
+    stack: tuple[str, ...] = ()
+
+
 class Seen(Struct, frozen=True):
     """What was seen of one call."""
 
@@ -162,6 +190,9 @@ class Seen(Struct, frozen=True):
     moves: tuple[str, ...] = ()
     """Which promises of a move were broken, in words."""
     race: RaceSeen | None = None
+    threads: ThreadsSeen | None = None
+    reports: tuple[Report, ...] = ()
+    """What a sanitizer reported, each kind of report at each place once."""
     names: tuple[str, ...] = ()
     """load: the names, in hex, that the target asked for."""
     seconds: float = 0.0

@@ -56,6 +56,7 @@ enum class Tag : uint32_t {
   kAttribute = 12,      // u32 type (OrtOpAttrType), u32 length of the name, the name, then the value: i64, float, bytes,
                         // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
   kCwd = 13,            // the absolute path of the directory that the target works in during this call; absent: stay where it is
+  kThreads = 14,        // ThreadsScript, then for each share ShareScript, its name and its content
   kSessionModel = 16,   // sessions: the bytes of a model without a path
   kSessionOption = 17,  // sessions: key=value, an option of the execution provider
   // hello and reply
@@ -70,6 +71,7 @@ enum class Tag : uint32_t {
   kMoveFault = 37,     // a broken promise of a move, in words
   kRaceCounts = 38,    // RaceCounts; kOutput is then that of the first round that went wrong
   kLoadedName = 39,    // load: a name that the target asked for
+  kThreadCounts = 40,  // ThreadCounts, then in words the first thing that went wrong, if any
   kSessionFault = 42,  // sessions: why what was seen says nothing about the target, in words
 };
 
@@ -112,6 +114,26 @@ enum CallbackFlag : uint32_t {
   kMet = 1u << 3,          // as many invocations were in flight as it was to wait for
   kNullBuffer = 1u << 4,   // write: the buffer was NULL
   kInBulk = 1u << 5,       // write: the payload's bytes are at `bulk_offset` of fd 4
+};
+
+enum ThreadsFlag : uint32_t {
+  kReadsByCallback = 1u << 0,   // the shares' contents are what read callbacks give; else names are those of files
+  kWritesByCallback = 1u << 1,  // ... what write callbacks must be given
+  kConfigForEach = 1u << 2,     // each share has a config, and a state, of its own
+};
+
+struct ThreadsScript {  // `count` threads make `rounds` calls each, thread t in round r on share t + r, around
+  uint32_t count, rounds, flags, shares;
+  uint32_t read_waits, write_waits;       // a callback returns once so many were at work at once, or after a second
+  int32_t read_reenters, write_reenters;  // the share that a callback calls the target for; -1: none
+};
+
+struct ShareScript {
+  uint32_t write, refused, name_size, content_size;
+};
+
+struct ThreadCounts {
+  uint32_t calls, right, wrong, failed, crossed, most_in_flight;
 };
 
 struct CallbackRecord {

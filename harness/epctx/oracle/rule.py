@@ -111,7 +111,7 @@ class Look:
         if self.call.op != "write" and self.seen.changes:
             path = self.seen.changes[0].path
             return Broken(f"{self.expectation}, and nothing changes", f"{self.happened}, but changed {path}", path)
-        if self.call.race is not None:  # how the rounds ended is counted, and judged by contain.race
+        if self.call.race is not None or self.call.threads is not None:  # how the rounds ended is counted, and judged by that
             return HELD
         if self.call.op == "write":
             return self._landed()

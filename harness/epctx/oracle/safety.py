@@ -58,7 +58,12 @@ def no_outside_write(look: Look) -> Ruling:
     return HELD
 
 
-@rule("safe.no-hang", "spec", "high", HANDLING, applies=lambda look: look.call.race is None)
+def _patient(look: Look) -> bool:
+    """Whether a hang breaks nothing else: what hangs in a race or a callback is judged by the rules on those."""
+    return look.call.race is None and look.expect.rule not in ("thread.not-serialised", "thread.reentrant")
+
+
+@rule("safe.no-hang", "spec", "high", HANDLING, applies=_patient)
 def no_hang(look: Look) -> Ruling:
     """The call returns within its time limit.
 

@@ -22,14 +22,16 @@ from epctx.case import (
     HardLink,
     Link,
     Mount,
+    Share,
     Socket,
     content_of,
     raw,
     shown,
 )
 from epctx.observation import CallbackSeen, Observation, Seen, State
+from epctx.oracle import report_words
 from epctx.report.console import indented
-from epctx.report.terminal import labelled
+from epctx.report.terminal import call_words, labelled
 
 
 def case_detail(case: Case, expects: Sequence[Expect]) -> RenderableType:
@@ -115,7 +117,7 @@ _RACES = {
 
 def _call(number: int, call: Call, expect: Expect) -> RenderableType:
     who = "a model's name" if call.source == "model" else "a trusted caller"
-    words = [f"{call.op} {shown(call.name)}", f"({who})"]
+    words = [call_words(call), f"({who})"]
     if call.fallback is not msgspec.UNSET:
         words.append(f"fallback {shown(call.fallback)}")
     for label, script in (("read callback", call.read_callback), ("write callback", call.write_callback)):
@@ -141,9 +143,15 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
         expected += f" with code {expect.status}" if expect.status is not None else " with any error"
     elif expect.file is not None:
         expected += f" on {shown(expect.file)}"
+    rows = []
+    if call.threads:
+        configs = "one config for all" if call.threads.configs == "one" else "a config for each share"
+        rows = [("threads", f"{call.threads.count} threads, {call.threads.rounds} calls each, {configs}")]
+        rows += [("share", _share(share)) for share in call.threads.shares]
     return labelled(
         [
             (f"call {number}", f"{words[0]} {', '.join(words[1:])}"),
+            *rows,
             ("expected", Text(expected, style="green" if expect.outcome == "accept" else "yellow")),
             ("because", expect.why),
             ("rule", expect.rule),
@@ -160,6 +168,10 @@ def _script(script: Callback, reads: bool) -> str:
         words.append(f"gives {given}" + (f", which it says are {script.size:,}" if script.size is not None else ""))
     words.append("answers OK" if not script.code else f"answers code {script.code}, {shown(script.text)!r}")
     return ", ".join(words)
+
+
+def _share(share: Share) -> str:
+    return f"{share.op} {shown(share.name)}, " + ("to be refused" if share.content is None else f"{share.content.size:,} bytes")
 
 
 def observation_detail(observation: Observation) -> RenderableType:
@@ -205,6 +217,13 @@ def _seen(number: int, seen: Seen) -> RenderableType:
             f"{race.rounds} rounds against {race.turns} turns of the attacker: {race.inside} inside, {race.refused} refused, "
             f"{race.outside} outside, {race.torn} torn",
         )
+    if threads := seen.threads:
+        words = f"{threads.calls} calls: {threads.right} right, {threads.wrong} wrong, {threads.failed} failed"
+        row("threads", f"{words}; {threads.crossed} callbacks crossed, {threads.most_in_flight} at most at work at once")
+        if threads.evidence:
+            row("first", shown(threads.evidence.encode("utf-8", "backslashreplace"), 400))
+    for report in seen.reports:
+        row("report", report_words((report,)))
     return labelled(rows)
 
 

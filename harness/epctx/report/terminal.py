@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from epctx.case import Case, shown
+from epctx.case import Call, Case, shown
 from epctx.oracle import RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
 from epctx.report.console import indented, plural
 from epctx.report.record import Footer, Header
@@ -73,7 +73,7 @@ def _case(console: Console, case: Case, found: Sequence[Finding], head: Header, 
     """One case that breaks a rule: its first call that does in full, the numbers of the others."""
     first = found[0]
     rows = [
-        ("call", f"{call_words(case, first.call)}{_numbers(case, found)}"),
+        ("call", f"{call_words(case.calls[first.call])}{_numbers(case, found)}"),
         ("expected", first.expected),
         ("happened", first.happened),
     ]
@@ -97,9 +97,13 @@ def labelled(rows: Iterable[tuple[str, str | Text]]) -> Table:
     return table
 
 
-def call_words(case: Case, index: int) -> str:
-    """The call and its name."""
-    return f"{case.calls[index].op} {shown(case.calls[index].name)}"
+def call_words(call: Call) -> str:
+    """The call and its name, or those of several threads."""
+    if call.threads is None:
+        return f"{call.op} {shown(call.name)}"
+    shares = list(dict.fromkeys(f"{share.op} {shown(share.name)}" for share in call.threads.shares))
+    rest = f" and {len(shares) - 2} more" if len(shares) > 2 else ""
+    return f"{call.threads.count} threads: {', '.join(shares[:2])}{rest}"
 
 
 def _numbers(case: Case, found: Sequence[Finding]) -> str:

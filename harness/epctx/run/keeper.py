@@ -192,10 +192,11 @@ class Keeper:
         nodes = b"".join(map(wire.node, nodes_in(data))) if case.model.nodes else b""
         given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
         for index, call in enumerate(case.calls):
-            name = None
-            if call.name is not None:  # a model's name is read back from the model that holds it
-                name = next(names) if call.source == "model" else raw(call.name, root)
+            # a model's name is read back from the model that holds it
+            own = [next(names) if call.source == "model" else raw(name, root) for name in call.names]
+            name = None if call.name is None else own[0]
             extra = nodes + _interference(case, index, root) if nodes or call.resize or call.race else b""
+            extra += wire.threads(call, own) if call.threads else b""
             yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk)
 
     def gather(self, world: LiveWorld, call: Call, answer: Answer, session: Session, resident_peak: int = 0) -> Seen:

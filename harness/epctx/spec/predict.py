@@ -11,7 +11,21 @@ import re
 
 import msgspec
 
-from epctx.case import INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Case, Expect, Name, Platform, Race, raw, shown
+from epctx.case import (
+    INVALID_ARGUMENT,
+    NOT_IMPLEMENTED,
+    OK,
+    Call,
+    Callback,
+    Case,
+    Expect,
+    Name,
+    Platform,
+    Race,
+    Threads,
+    raw,
+    shown,
+)
 from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
 from epctx.spec.nodes import Named, names_of
@@ -44,6 +58,8 @@ def _predict(scene: Scene, case: Case, call: Call) -> Expect:
     scene.written = None
     if call.race is not None:
         return _race(scene, case, call)
+    if call.threads is not None:
+        return _threads(scene, case, call, call.threads)
     if call.op == "load":
         return _load(scene, case, call)
     if not (name := _bytes(call.name)):
@@ -194,6 +210,24 @@ def _turned(scene: Scene, case: Case, race: Race) -> Scene:
     tree = Tree(case.world, case.model.path, fold=scene.windows)
     (tree.swap if race.how == "exchange" else tree.move)(a, b)
     return Scene(tree, case.model.given, scene.platform)
+
+
+def _threads(scene: Scene, case: Case, call: Call, threads: Threads) -> Expect:
+    """Each call of each thread ends as its share says: calls are not serialised, and none of them knows of another."""
+    callbacks = [callback for callback in (call.read_callback, call.write_callback) if callback is not None]
+    why = f"{threads.count} threads make {threads.rounds} calls each, and each call is as if it were alone"
+    rule = "thread.no-cross-talk"
+    if any(callback.reenters is not None for callback in callbacks):
+        rule, why = "thread.reentrant", f"{why}, also one that a callback makes"
+    elif any(callback.waits > 1 for callback in callbacks):
+        rule, why = "thread.not-serialised", f"{why}, so that callbacks of several of them can be at work at once"
+    for share in threads.shares:
+        found = _predict(scene, case, call.of(share))
+        scene.written = None
+        alike = found.outcome == "refuse" if share.content is None else found.outcome == "accept"
+        if not alike or (share.op == "read" and share.content != found.content):
+            return Expect("either", rule, f"the share {shown(share.name)} says otherwise than the specification: {found.why}")
+    return Expect("accept", rule, why)
 
 
 def _settle_resize(scene: Scene, call: Call) -> None:

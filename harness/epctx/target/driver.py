@@ -14,7 +14,7 @@ from msgspec import UnsetType
 
 from epctx.case import Call, raw, stream
 from epctx.errors import HarnessError
-from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, digest
+from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, ThreadsSeen, digest
 from epctx.target import wire
 
 LARGEST_MESSAGE = 1 << 26
@@ -131,9 +131,9 @@ def request(
                 _write_all(bulk, data)
             else:
                 parts.append(wire.field(wire.PAYLOAD, data))
-    if call.read_callback:
+    if call.read_callback and not call.threads:
         parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback, root)))
-    if call.write_callback:
+    if call.write_callback and not call.threads:
         parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback, root)))
     parts.append(extra)
     fixed = wire.REQUEST.pack(
@@ -159,12 +159,12 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     thrown = fields.get(wire.EXCEPTION)
     output: bytes | mmap.mmap = b""
     seen_output = None
-    if call.op == "read":
+    if call.op == "read" and not call.threads:
         output = fields.get(wire.OUTPUT, [b""])[0]
         if flags & wire.OUTPUT_IN_BULK:
             output = _bulk_view(bulk, wire.SIZE.unpack(output)[0])
         seen_output = Output(size, digest(memoryview(output)), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED))
-    race = fields.get(wire.RACE_COUNT)
+    race, threads = fields.get(wire.RACE_COUNT), fields.get(wire.THREAD_COUNT)
     seen = Seen(
         "exception" if flags & wire.THREW else "returned",
         detail=thrown[0].decode("utf-8", "backslashreplace") if thrown else "",
@@ -188,6 +188,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         callbacks=tuple(_callback(record, bulk) for record in fields.get(wire.CALLBACK, ())),
         moves=tuple(m.decode() for m in fields.get(wire.MOVE_FAULT, ())),
         race=RaceSeen(*wire.RACE_COUNTS.unpack(race[0])) if race else None,
+        threads=_threads(threads[0]) if threads else None,
         names=tuple(n.hex() for n in fields.get(wire.LOADED_NAME, ())),
         seconds=nanoseconds / 1e9,
     )
@@ -197,6 +198,12 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
 
 def _bulk_view(bulk: int, size: int) -> mmap.mmap:
     return mmap.mmap(bulk, size, access=mmap.ACCESS_READ)
+
+
+def _threads(data: bytes) -> ThreadsSeen:
+    words = data[wire.THREAD_COUNTS.size :].decode("utf-8", "backslashreplace")
+    calls, right, wrong, failed, crossed, most = wire.THREAD_COUNTS.unpack_from(data)
+    return ThreadsSeen(calls, right, wrong, failed, crossed, most, words)
 
 
 def _callback(data: bytes, bulk: int) -> CallbackSeen:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from epctx.case import Attribute, Callback, Node, Struct, raw, stream
+from epctx.case import Attribute, Call, Callback, Node, Struct, raw, stream
 from epctx.errors import HarnessError
 
 PROTOCOL = 2
@@ -23,6 +23,9 @@ SIZE = struct.Struct("<Q")
 RACE_PLAN = struct.Struct("<III")
 RACE_KINDS = {"exchange": 0, "move": 1, "chdir": 2}
 RACE_COUNTS = struct.Struct("<6I")
+THREADS_SCRIPT = struct.Struct("<6I2i")
+SHARE = struct.Struct("<4I")
+THREAD_COUNTS = struct.Struct("<6I")
 REPLY = struct.Struct("<Ii12Q")
 
 HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2
@@ -32,6 +35,7 @@ GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSO
     1 << n for n in range(9)
 )
 HAS_CONTENT = 1 << 0
+READS_BY_CALLBACK, WRITES_BY_CALLBACK, CONFIG_FOR_EACH = (1 << n for n in range(3))
 ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 
 (
@@ -48,10 +52,11 @@ ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
     NODE_TEXT,
     ATTRIBUTE,
     CWD,
-) = range(1, 14)
+    THREADS,
+) = range(1, 15)
 SESSION_MODEL, SESSION_OPTION = 16, 17
 (HELLO_TEXT, MESSAGE, OUTPUT, EXCEPTION, CALLBACK, MOVE_FAULT, RACE_COUNT, LOADED_NAME) = range(32, 40)
-SESSION_FAULT = 42
+THREAD_COUNT, SESSION_FAULT = 40, 42
 
 STATE_OK, ALLOCATOR_OK, LATE, MET, NULL_BUFFER, IN_BULK = (1 << n for n in range(6))
 OUTPUT_IN_BULK, OUTPUT_NULL, ADOPTED, THREW, NOT_HELD, CALLER_RELEASED = (1 << n for n in range(6))
@@ -79,6 +84,30 @@ def script(callback: Callback, root: bytes) -> bytes:
     flags = HAS_CONTENT if content is not None else 0
     reported = len(data) if callback.size is None else callback.size
     return SCRIPT.pack(callback.code, flags, len(data), reported, callback.waits, len(again)) + data + again + raw(callback.text)
+
+
+def threads(call: Call, names: Sequence[bytes]) -> bytes:
+    """The script of a call of several threads, whose shares are called ``names``, as a field."""
+    script, callbacks = call.threads, (call.read_callback, call.write_callback)
+    assert script is not None
+    own = [raw(share.name) for share in script.shares]
+    reads, writes = (None if c is None or c.reenters is None else own.index(raw(c.reenters)) for c in callbacks)
+    flags = READS_BY_CALLBACK if call.read_callback else 0
+    flags |= (WRITES_BY_CALLBACK if call.write_callback else 0) | (CONFIG_FOR_EACH if script.configs == "each" else 0)
+    parts = [
+        THREADS_SCRIPT.pack(
+            script.count,
+            script.rounds,
+            flags,
+            len(own),
+            *(callback.waits if callback else 0 for callback in callbacks),
+            *(-1 if index is None else index for index in (reads, writes)),
+        )
+    ]
+    for share, name in zip(script.shares, names, strict=True):
+        data = b"" if share.content is None else stream(share.content.key, share.content.size)
+        parts += [SHARE.pack(share.op == "write", share.content is None, len(name), len(data)), name, data]
+    return field(THREADS, b"".join(parts))
 
 
 def attribute(attr: Attribute) -> bytes:

@@ -4,18 +4,19 @@
 
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "attempt.h"
 #include "callbacks.h"
 #include "config.h"
 #include "race.h"
 #include "runtime.h"
 #include "surroundings.h"
+#include "threads.h"
 
 namespace epctx {
 namespace {
@@ -45,6 +46,7 @@ struct Ask {
   Registered callbacks;
   std::optional<Resize> resize;
   std::optional<Race> race;
+  std::shared_ptr<Threads> threads;
 
   bool Has(RequestFlag flag) const { return (head.flags & flag) != 0; }
 };
@@ -90,11 +92,20 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
       case Tag::kFallback: ask.fallback = content; break;
       case Tag::kModelPath: ask.graph.model_path = content; break;
       case Tag::kPayload: ask.payload = content; break;
-      case Tag::kReadCallback: TakeCallback(content, *(ask.callbacks.read = &registration.read)); break;
-      case Tag::kWriteCallback: TakeCallback(content, *(ask.callbacks.write = &registration.write)); break;
+      case Tag::kReadCallback:
+        TakeCallback(content, registration.read);
+        ask.callbacks.read = ReadCallback;
+        ask.callbacks.read_state = &registration.read;
+        break;
+      case Tag::kWriteCallback:
+        TakeCallback(content, registration.write);
+        ask.callbacks.write = WriteCallback;
+        ask.callbacks.write_state = &registration.write;
+        break;
       case Tag::kCwd: ask.cwd = content; break;
       case Tag::kNode: ask.graph.nodes.push_back(TakeNode(content)); break;
       case Tag::kRaceInside: inside = content; break;
+      case Tag::kThreads: ask.threads = Threads::New(content); break;
       case Tag::kResize: {
         const auto size = Take<uint64_t>(content);
         ask.resize = Resize{size, std::string(content)};
@@ -116,35 +127,6 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
 }
 
 // --- the call --------------------------------------------------------------------------------------------------------------
-
-// What a call left behind.
-struct Outcome {
-  OrtErrorCode code = ORT_OK;
-  std::string text;
-  bool threw = false;
-};
-
-// Makes a call, and takes its status or its exception apart.
-template <typename Function>
-Outcome Try(Function call) {
-  Outcome outcome;
-  try {
-    if (OrtStatus* status = call()) {
-      outcome.code = Api().GetErrorCode(status);
-      outcome.text = Api().GetErrorMessage(status);
-      Api().ReleaseStatus(status);
-    }
-  } catch (const BadMessage&) {
-    throw;  // ours, not the target's
-  } catch (const std::exception& e) {
-    outcome.threw = true;
-    outcome.text = e.what();
-  } catch (...) {
-    outcome.threw = true;
-    outcome.text = "something that is not a std::exception";
-  }
-  return outcome;
-}
 
 // What an output is made to hold before it is used.
 constexpr std::string_view kHeldData = "held from an earlier read";
@@ -169,7 +151,7 @@ class Work {
     const AllocatorKind kind{ask_.head.allocator};
     ledger().Begin(AllocatorKind::kDefault);
     config_fault_ = TakeConfig();
-    const bool reads = ask_.head.op == static_cast<uint32_t>(Op::kRead);
+    const bool reads = ask_.head.op == static_cast<uint32_t>(Op::kRead) && !ask_.threads;
     if (reads) {
       output_.reset(target_.output_new());
       if (ask_.Has(kHeld) && !Hold(output_.get())) reply_.flags |= kNotHeld;
@@ -182,6 +164,8 @@ class Work {
     }
     if (ask_.race) {
       Compete();
+    } else if (ask_.threads) {
+      CallFromThreads();
     } else {
       const Outcome outcome = CallOnce();
       if (outcome.threw) {
@@ -234,7 +218,7 @@ class Work {
     Config config;
     const Application::InCall in_call(*application);
     const Outcome outcome = Try([&] {
-      OrtStatus* status = config.Take(Api(), {&callback, nullptr});
+      OrtStatus* status = config.Take(Api(), {ReadCallback, &callback, nullptr, nullptr});
       return status != nullptr ? status : target_.read(&Api(), config.get(), "earlier", Graph(), output, allocator);
     });
     return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == kHeldData;
@@ -299,6 +283,24 @@ class Work {
     }();
     reply_.nanoseconds = static_cast<uint64_t>((Clock::now() - start) / std::chrono::nanoseconds(1));
     return outcome;
+  }
+
+  // Makes all calls of several threads in place of the one.
+  void CallFromThreads() {
+    Threads& threads = *ask_.threads;
+    threads.target = &target_;
+    threads.graph = Graph();
+    threads.allocator = AllocatorToGive();
+    const auto start = Clock::now();
+    {
+      const FileSizeLimit limit(ask_.head.file_size_limit);
+      threads.Run();
+    }
+    reply_.nanoseconds = static_cast<uint64_t>((Clock::now() - start) / std::chrono::nanoseconds(1));
+    message_.Add(Tag::kThreadCounts, BytesOf(threads.counts()), threads.evidence(), {});
+    if (threads.thrown().empty()) return;
+    reply_.flags |= kThrew;
+    message_.Add(Tag::kException, threads.thrown());
   }
 
   // Repeats the call while the attacker is at work, and sorts how the rounds end. The output that is sent is the first that

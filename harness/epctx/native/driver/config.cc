@@ -152,7 +152,7 @@ OrtStatus* Ours(OrtStatus* status) {
 
 // The configs that have a write callback by our doing. A target may ask from several threads.
 std::mutex g_mutex;
-std::map<const OrtEpContextConfig*, Callback*> g_writers;
+std::map<const OrtEpContextConfig*, Registered> g_writers;
 
 OrtStatus* CreateOptions(OrtSessionOptions** options) noexcept { return Ours(g_runtime.create_options(options)); }
 OrtStatus* SetRead(OrtSessionOptions* options, OrtReadNamedBufferFunc function, void* state) noexcept {
@@ -175,8 +175,8 @@ OrtStatus* GetWrite(const OrtEpContextConfig* config, OrtWriteNamedBufferFunc* f
   if (OrtStatus* status = g_runtime.get_write(config, function, state)) return Ours(status);
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (const auto found = g_writers.find(config); found != g_writers.end()) {
-    *function = WriteCallback;
-    *state = found->second;
+    *function = found->second.write;
+    *state = found->second.write_state;
   }
   return nullptr;
 }
@@ -294,14 +294,14 @@ OrtStatus* Config::Take(const OrtApi& api, const Registered& callbacks) {
   const ConfigFunctions functions = FunctionsOf(api);
   OrtSessionOptions* options = nullptr;
   if (OrtStatus* status = functions.create_options(&options)) return status;
-  OrtStatus* status = callbacks.read != nullptr ? functions.set_read(options, ReadCallback, callbacks.read) : nullptr;
+  OrtStatus* status = callbacks.read != nullptr ? functions.set_read(options, callbacks.read, callbacks.read_state) : nullptr;
   if (status == nullptr) status = functions.take(options, &config_);
   functions.release_options(options);
   if (status != nullptr) return status;
   release_ = functions.release;
   if (callbacks.write != nullptr) {
     const std::lock_guard<std::mutex> lock(g_mutex);
-    g_writers[config_] = callbacks.write;
+    g_writers[config_] = callbacks;
   }
   return nullptr;
 }

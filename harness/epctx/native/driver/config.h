@@ -6,7 +6,6 @@
 // compilation only: outside of one the driver's own accessor adds it.
 #pragma once
 
-#include "callbacks.h"
 #include "onnxruntime_c_api.h"
 
 namespace epctx {
@@ -49,10 +48,12 @@ OrtExperimentalFnPtr ConfigFunctionByName(const char* name) noexcept;
 // The functions with which the application works on `api`: the table that StartConfigs filled, or one made of it.
 ConfigFunctions FunctionsOf(const OrtApi& api);
 
-// The callbacks that are registered in a config, NULL for none.
+// The callbacks that are registered in a config, each with its state; NULL for none.
 struct Registered {
-  Callback* read = nullptr;
-  Callback* write = nullptr;
+  OrtReadNamedBufferFunc read = nullptr;
+  void* read_state = nullptr;
+  OrtWriteNamedBufferFunc write = nullptr;
+  void* write_state = nullptr;
 };
 
 // A config with callbacks, for as long as it lives.

@@ -16,6 +16,10 @@ constexpr size_t kMapped = size_t{1} << 20;
 // Bytes that no world holds: what a target forgets to fill is seen.
 constexpr int kFresh = 0xa5, kStale = 0xdd;
 
+// The address sanitizer's, where the driver is built with it: a freed block is kept, and must not be looked at any more.
+extern "C" __attribute__((weak)) void __asan_poison_memory_region(const volatile void* data, size_t size);
+extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* data, size_t size);
+
 void* Map(size_t size) {
   void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return data == MAP_FAILED ? nullptr : data;
@@ -57,6 +61,7 @@ void Ledger::End() {
     if (block.mapped) {
       ::munmap(block.data, block.size);
     } else {
+      if (__asan_unpoison_memory_region != nullptr) __asan_unpoison_memory_region(block.data, block.size);
       std::free(block.data);
     }
   }
@@ -102,6 +107,7 @@ void Ledger::Free(Owner owner, void* data) {
     ::mprotect(block->data, block->size, PROT_NONE);
   } else {
     std::memset(block->data, kStale, block->size);
+    if (__asan_poison_memory_region != nullptr) __asan_poison_memory_region(block->data, block->size);
   }
 }
 

@@ -1,0 +1,79 @@
+// Several threads that call the target at once, and the application that answers all of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol.h"
+#include "runtime.h"
+#include "target.h"
+
+namespace epctx {
+
+// What a thread does in a round. One that is `refused` must be.
+struct Share {
+  bool write = false, refused = false;
+  std::string name, content;
+};
+
+// The threads of one request. What they find is kept apart by thread and put together when all are done: the driver must not
+// order the target's work by locks of its own, or a sanitizer could not see that the target does not.
+class Threads {
+ public:
+  // Takes the request's field apart.
+  static std::shared_ptr<Threads> New(std::string_view field);
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  // What all calls are made with.
+  const Target* target = nullptr;
+  const OrtGraph* graph = nullptr;
+  OrtAllocator* allocator = nullptr;
+
+  // Makes all calls.
+  void Run();
+
+  // What came of it: counts, in words the first thing that went wrong, and what a call threw (nothing: none did).
+  const ThreadCounts& counts() const { return counts_; }
+  const std::string& evidence() const { return evidence_; }
+  const std::string& thrown() const { return thrown_; }
+
+ private:
+  explicit Threads(std::string_view field);
+
+  struct Tally {
+    ThreadCounts counts = {};
+    std::string evidence, thrown;
+  };
+  struct Turn;
+  class Flight;
+
+  bool Has(ThreadsFlag flag) const { return (script_.flags & flag) != 0; }
+  void Work(uint32_t thread, Tally& tally);
+  void Make(size_t index, Tally& tally, bool within);
+  void Reenter(int32_t index);
+  void Compare(const void* state, std::string_view name, const char* direction);
+  std::string WordsOn(std::string_view bytes) const;
+  std::string WordsOn(const void* state) const;
+
+  static OrtStatus* Read(void* state, const char* name, OrtAllocator* allocator, void** buffer, size_t* size) noexcept;
+  static OrtStatus* Write(void* state, const char* name, const void* buffer, size_t size) noexcept;
+
+  ThreadsScript script_;
+  std::vector<Share> shares_;
+  std::vector<uint64_t> states_;  // of the configs: only their addresses are used
+  std::deque<OrtEpContextConfig> configs_;
+  std::atomic<uint32_t> ready_ = 0, in_flight_ = 0, most_in_flight_ = 0;
+  std::atomic<bool> waited_in_vain_ = false, met_stranger_ = false;
+  ThreadCounts counts_ = {};
+  std::string evidence_, thrown_;
+
+  static thread_local Turn* t_turn;
+};
+
+}  // namespace epctx
