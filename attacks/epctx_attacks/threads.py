@@ -15,6 +15,7 @@ CONFIGS: tuple[Configs, ...] = ("one", "each")
 
 ASKED = Callback()
 """A callback that is asked by the names of the shares."""
+BOTH: dict[Op, Callback] = {"read": ASKED, "write": ASKED}
 
 PATIENT = Limits(seconds=8)
 """Callbacks that wait for each other in vain give up after a second."""
@@ -41,8 +42,8 @@ CROWDS = {"2x2": (2, 2), "4x4": (4, 4), "4x16": (4, 16), "8x3": (8, 3)}
 def by_callback(op: Op, crowd: tuple[int, int], configs: Configs) -> Draft:
     """Threads and names ({crowd}): each {op} has its own bytes, state and name at the callback ({configs} config)."""
     count, names = crowd
-    asked = {f"{op}_callback": ASKED}
-    return scene(calls=threads(*shares(op, names), count=count, configs=configs, **asked))
+    asked: dict[Op, Callback] = {op: ASKED}
+    return scene(calls=threads(*shares(op, names), count=count, configs=configs, callbacks=asked))
 
 
 @family.benign("thread.no-cross-talk", "thread.no-data-race", op=OPS, crowd=CROWDS)
@@ -58,7 +59,7 @@ def larger_reads(path: str, size: int) -> Draft:
     """Each of four threads has its own bytes of about {size}, and nothing is left behind ({path})."""
     some = shares("read", 4, size)
     if path == "callback":
-        return scene(calls=threads(*some, read_callback=ASKED))
+        return scene(calls=threads(*some, callbacks={"read": ASKED}))
     return scene(*files(some), calls=threads(*some))
 
 
@@ -67,7 +68,7 @@ def callers_allocator(path: str) -> Draft:
     """Several threads share the allocator that their caller gave ({path})."""
     some = shares("read", 4)
     if path == "callback":
-        return scene(calls=threads(*some, read_callback=ASKED, allocator="caller"))
+        return scene(calls=threads(*some, callbacks={"read": ASKED}, allocator="caller"))
     return scene(*files(some), calls=threads(*some, allocator="caller"))
 
 
@@ -76,21 +77,21 @@ def names_alike(configs: Configs) -> Draft:
     """Names that differ in their last byte, in case, or in what a path would make of them, are told apart ({configs} config)."""
     names = ("engine.bin", "engine.bim", "Engine.bin", "./engine.bin", "a/../engine.bin", "/engine.bin", "engine.bin ")
     some = [Share("read", name, Content(f"alike {n}")) for n, name in enumerate(names)]
-    return scene(calls=threads(*some, read_callback=ASKED, configs=configs))
+    return scene(calls=threads(*some, callbacks={"read": ASKED}, configs=configs))
 
 
 @family.benign("thread.no-cross-talk", way=("callbacks", "files", "read-callback", "write-callback"))
 def readers_and_writers(way: str) -> Draft:
     """Threads that read and threads that write do not meet ({way})."""
+    asked: dict[Op, Callback] = {op: ASKED for op in OPS if way in ("callbacks", f"{op}-callback")}
     reads, writes = shares("read", 3), shares("write", 3)
     some = [share for pair in zip(reads, writes, strict=True) for share in pair]
     return scene(
-        *files([] if way in ("callbacks", "read-callback") else reads),
+        *files([] if "read" in asked else reads),
         calls=threads(
             *some,
             rounds=25,
-            read_callback=ASKED if way in ("callbacks", "read-callback") else None,
-            write_callback=ASKED if way in ("callbacks", "write-callback") else None,
+            callbacks=asked,
         ),
     )
 
@@ -99,7 +100,7 @@ def readers_and_writers(way: str) -> Draft:
 def one_name_both_ways() -> Draft:
     """A name that is read and written at once, by callbacks, has its own bytes each way."""
     some = (Share("read", "engine.bin", Content("engine")), Share("write", "engine.bin", Content("engine")))
-    return scene(calls=threads(*some, read_callback=ASKED, write_callback=ASKED))
+    return scene(calls=threads(*some, callbacks=BOTH))
 
 
 @family.benign("thread.no-cross-talk", "contain.parent", "contain.symlink-file", op=OPS)
@@ -119,8 +120,8 @@ def good_beside_hostile(op: Op) -> Draft:
 @family.benign("thread.not-serialised", op=OPS, configs=CONFIGS, count={"2": 2, "4": 4})
 def barrier(op: Op, configs: Configs, count: int) -> Draft:
     """All of {count} {op} callbacks are at work at once: none returns before the last has come ({configs} config)."""
-    asked = {f"{op}_callback": Callback(waits=count)}
-    return scene(calls=threads(*shares(op, count), count=count, rounds=3, configs=configs, **asked), limits=PATIENT)
+    asked: dict[Op, Callback] = {op: Callback(waits=count)}
+    return scene(calls=threads(*shares(op, count), count=count, rounds=3, configs=configs, callbacks=asked), limits=PATIENT)
 
 
 @family.benign("thread.not-serialised", "thread.no-cross-talk")
@@ -128,14 +129,14 @@ def barrier_between_directions() -> Draft:
     """A read callback and a write callback are at work at once."""
     some = (*shares("read", 1), *shares("write", 1))
     waits = Callback(waits=2)
-    return scene(calls=threads(*some, count=2, rounds=1, read_callback=waits, write_callback=waits), limits=PATIENT)
+    return scene(calls=threads(*some, count=2, rounds=1, callbacks={"read": waits, "write": waits}), limits=PATIENT)
 
 
 @family.benign("thread.not-serialised", "thread.no-cross-talk")
 def file_while_a_callback_waits() -> Draft:
     """Writes to files go on while read callbacks wait for each other."""
     some = [share for pair in zip(shares("read", 4), shares("write", 4), strict=True) for share in pair]
-    return scene(calls=threads(*some, count=4, rounds=8, read_callback=Callback(waits=2)), limits=PATIENT)
+    return scene(calls=threads(*some, count=4, rounds=8, callbacks={"read": Callback(waits=2)}), limits=PATIENT)
 
 
 # --- callbacks that call back in --------------------------------------------------------------------------------------------
@@ -148,8 +149,8 @@ BACK_IN = Limits(seconds=2)
 def reentry(op: Op, which: str, configs: Configs) -> Draft:
     """A {op} callback makes another {op} before it answers, of the {which} name ({configs} config)."""
     some = shares(op, 2)[: 1 if which == "same" else 2]
-    asked = {f"{op}_callback": Callback(reenters=some[-1].name)}
-    return scene(calls=threads(*some, count=1, rounds=2, configs=configs, **asked), limits=BACK_IN)
+    asked: dict[Op, Callback] = {op: Callback(reenters=some[-1].name)}
+    return scene(calls=threads(*some, count=1, rounds=2, configs=configs, callbacks=asked), limits=BACK_IN)
 
 
 @family.benign("thread.reentrant", within=OPS, by=("callback", "file"))
@@ -157,14 +158,14 @@ def reentry_other_way(within: Op, by: str) -> Draft:
     """The callback of a {within} calls for the other direction before it answers, which goes by {by}."""
     other: Op = "write" if within == "read" else "read"
     outer, inner = shares(within, 1), shares(other, 1)
-    asked = {f"{within}_callback": Callback(reenters=inner[0].name)} | ({f"{other}_callback": ASKED} if by == "callback" else {})
+    asked: dict[Op, Callback] = {within: Callback(reenters=inner[0].name)} | ({other: ASKED} if by == "callback" else {})
     entries = files(inner) if by == "file" else []
-    return scene(*entries, calls=threads(*outer, *inner, count=1, rounds=2, **asked), limits=BACK_IN)
+    return scene(*entries, calls=threads(*outer, *inner, count=1, rounds=2, callbacks=asked), limits=BACK_IN)
 
 
 @family.benign("thread.reentrant", "thread.no-cross-talk", op=OPS)
 def reentry_from_all_threads(op: Op) -> Draft:
     """Each of four threads makes another {op} from within its callback."""
     some = shares(op, 4)
-    asked = {f"{op}_callback": Callback(reenters=some[0].name)}
-    return scene(calls=threads(*some, rounds=10, **asked), limits=BACK_IN)
+    asked: dict[Op, Callback] = {op: Callback(reenters=some[0].name)}
+    return scene(calls=threads(*some, rounds=10, callbacks=asked), limits=BACK_IN)

@@ -180,22 +180,22 @@ def load(*, callback: Callback | None = None) -> Call:
 
 def threads(
     *shares: Share,
-    read_callback: Callback | None = None,
-    write_callback: Callback | None = None,
+    callbacks: Mapping[Op, Callback] | None = None,
     count: int = 4,
     rounds: int = 50,
     configs: Literal["one", "each"] = "one",
     source: Source = "model",
     allocator: Allocator = "default",
 ) -> Call:
-    """Calls of several threads at once; the options are those of ``Threads`` and of ``Call``."""
+    """Calls of several threads at once, with ``callbacks`` by direction; the other options are those of ``Threads``."""
+    asked = callbacks or {}
     return Call(
         "write" if any(share.op == "write" for share in shares) else "read",
         None,
         source,
         payload=None,
-        read_callback=read_callback,
-        write_callback=write_callback,
+        read_callback=asked.get("read"),
+        write_callback=asked.get("write"),
         allocator=allocator,
         threads=Threads(shares, count, rounds, configs),
     )

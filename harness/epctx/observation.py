@@ -155,12 +155,14 @@ class Report(Struct, frozen=True):
     """What a sanitizer reported during a call: its ``kind``, such as a data race, and a ``summary`` in a line.
 
     ``stack`` are the frames of the target, innermost first, each as ``function file:line``; all frames where none is its.
+    ``other`` are those of the access, or the lock, that it collided with.
     """
 
     sanitizer: Sanitizer
     kind: str
     summary: str
     stack: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
 
 
 class Seen(Struct, frozen=True):

@@ -43,6 +43,7 @@ _SECCOMP_IOCTL_NOTIF_RECV, _SECCOMP_IOCTL_NOTIF_SEND = 0xC0502100, 0xC0182101
 _SECCOMP_USER_NOTIF_FLAG_CONTINUE = 1
 _NOTIFICATION_ROOM = 1024
 _CLOSE_RANGE_CLOEXEC = 4
+_PERSONALITY_ASKED, _ADDR_NO_RANDOMIZE = 0xFFFFFFFF, 0x0040000
 _CAPABILITY_VERSION_3 = 0x20080522
 
 # The calls without a wrapper in the C library. Those from 424 on have one number on all architectures.
@@ -78,6 +79,7 @@ _mount = _function("mount", ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, c
 _umount2 = _function("umount2", ctypes.c_char_p, ctypes.c_int)
 _prctl = _function("prctl", ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong)
 _capset = _function("capset", ctypes.c_char_p, ctypes.c_char_p)
+_personality = _function("personality", ctypes.c_ulong)
 _inotify_init1 = _function("inotify_init1", ctypes.c_int)
 _inotify_add_watch = _function("inotify_add_watch", ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
 _inotify_rm_watch = _function("inotify_rm_watch", ctypes.c_int, ctypes.c_int)
@@ -156,6 +158,11 @@ def move_mount(tree: int, target: int) -> None:
 def prctl(option: int, value: int) -> None:
     """prctl(2) for the options that take one number."""
     _checked(_prctl(option, value, 0, 0, 0))
+
+
+def fix_addresses() -> None:
+    """Have programs that this process executes loaded at the same addresses each time (ADDR_NO_RANDOMIZE)."""
+    _checked(_personality(_checked(_personality(_PERSONALITY_ASKED)) | _ADDR_NO_RANDOMIZE))
 
 
 def drop_capabilities() -> None:

@@ -74,6 +74,7 @@ class Box:
         environment: Mapping[str, str] | None = None,
         program: str | None = None,
         guard: int = -1,
+        fixed_addresses: bool = False,
     ) -> Process:
         """Start ``argv`` in the box; it is running when this returns.
 
@@ -81,7 +82,8 @@ class Box:
         ``readable`` are absolute paths that it may read besides the system. ``memory`` limits its address space in bytes (None:
         not at all, as sanitizers need). ``environment`` is added to a minimal one. ``program`` is the file to execute
         (else ``argv[0]``). With ``guard``, a socket, it is guarded (``epctx.lookout``), and stands still until somebody keeps
-        the lookout. It starts in the directory for temporary files. Raises HarnessError.
+        the lookout. With ``fixed_addresses`` it is not loaded at random ones, where the system lets us. It starts in the
+        directory for temporary files. Raises HarnessError.
         """
         try:
             executable = os.open(program or argv[0], os.O_RDONLY | os.O_CLOEXEC)
@@ -92,7 +94,7 @@ class Box:
         base.update(environment or {})
         paths = tuple(map(os.path.abspath, readable))
         try:
-            return self._start(tuple(argv), executable, base, dict(fds or {}), paths, memory, guard)
+            return self._start(tuple(argv), executable, base, dict(fds or {}), paths, memory, guard, fixed_addresses)
         finally:
             os.close(executable)
 
@@ -120,6 +122,7 @@ class Box:
         readable: tuple[str, ...],
         memory: int | None,
         guard: int = -1,
+        fixed_addresses: bool = False,
     ) -> Process:
         boxed = self.strength == "namespaces"
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -143,6 +146,7 @@ class Box:
                 cwd=os.fsdecode(self._ground.scratch),
                 account=self._ground.account,
                 memory=memory,
+                fixed_addresses=fixed_addresses,
                 output=output,
                 start=start,
                 end=end,

@@ -48,6 +48,7 @@ class Order(Struct, frozen=True):
     cwd: str
     account: Account
     memory: int | None
+    fixed_addresses: bool
     output: int
     start: int
     end: int
@@ -125,6 +126,9 @@ def become_target(order: Order, parent: int = -1) -> NoReturn:
         _limit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
         if order.memory is not None:
             _limit(resource.RLIMIT_AS, order.memory)
+        if order.fixed_addresses:
+            with contextlib.suppress(OSError):  # some containers forbid it
+                syscalls.fix_addresses()
         os.execve(order.program, list(order.argv), dict(order.environment))
     except BaseException as error:
         _fail(order, error)

@@ -12,7 +12,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from epctx import __version__
-from epctx.case import Case
+from epctx.case import Case, Sanitizer
 from epctx.cli import INTERRUPTED, options
 from epctx.oracle import Profile, profile
 from epctx.report import terminal
@@ -30,6 +30,7 @@ from epctx.target import Launch
 @options.judging
 @options.jobs
 @options.boxing
+@options.sanitizing
 @click.option(
     "--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*', and the controls."
 )
@@ -50,6 +51,7 @@ def command(
     policies: tuple[str, ...],
     jobs: int,
     unboxed: bool,
+    sanitizer: Sanitizer | None,
     only: tuple[str, ...],
     skips: tuple[str, ...],
     files: tuple[Path, ...],
@@ -77,7 +79,7 @@ def command(
     console = Output()
     listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()
     cases, skipped = select(listed, only, [skip(text) for text in skips], controls=True)
-    launch = options.prepared(target, console)
+    launch = options.prepared(target, console, sanitizer)
     with ExitStack() as stack:
         report = stack.enter_context(JsonLines(json_path)) if json_path else None
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
@@ -96,6 +98,8 @@ def command(
             policies=dict(judging.policies),
             boxed=conditions.strength != "none",
             unboxed=unboxed,
+            sanitizer=sanitizer,
+            instrumented=launch.instrumented,
             files=tuple(map(str, files)),
             skipped=skipped,
         )

@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from epctx.attack import families
-from epctx.case import Case
+from epctx.case import Case, Sanitizer
 from epctx.case_file import read
 from epctx.errors import UsageError
 from epctx.oracle import PROFILES, stances
@@ -50,6 +50,16 @@ def boxing(command: F) -> F:
         "--unboxed",
         is_flag=True,
         help="Run the target without namespaces or Landlock: what it writes or deletes by mistake is then yours. Limits stay.",
+    )(command)
+
+
+def sanitizing(command: F) -> F:
+    """--sanitize."""
+    return click.option(
+        "--sanitize",
+        "sanitizer",
+        type=click.Choice(get_args(Sanitizer)),
+        help="Build the driver and the target for this sanitizer, and report what it finds; heavy cases are skipped.",
     )(command)
 
 
@@ -112,10 +122,10 @@ def _by_id(wanted: str, cases: Sequence[Case], where: str) -> Case:
     return found[wanted]
 
 
-def prepared(target: str, console: Output) -> Launch:
-    """Make a target ready, saying so while something is compiled."""
+def prepared(target: str, console: Output, sanitizer: Sanitizer | None = None) -> Launch:
+    """Make a target ready, for a sanitizer if one is named, saying so while something is compiled."""
     with console.busy(f"preparing {target}"):
-        return prepare(target)
+        return prepare(target, sanitizer)
 
 
 def read_cases(paths: Sequence[Path]) -> list[Case]:

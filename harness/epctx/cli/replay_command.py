@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from epctx.case import Sanitizer
 from epctx.cli import options
 from epctx.oracle import expectations, judge, profile
 from epctx.report import terminal
@@ -20,9 +21,16 @@ from epctx.run.runner import Runner
 @click.argument("target", default="reference")
 @options.judging
 @options.boxing
+@options.sanitizing
 @options.case_files("Look for CASE, an id, in this .json or .jsonl file.")
 def command(
-    case: str, target: str, profile_name: str | None, policies: tuple[str, ...], unboxed: bool, files: tuple[Path, ...]
+    case: str,
+    target: str,
+    profile_name: str | None,
+    policies: tuple[str, ...],
+    unboxed: bool,
+    sanitizer: Sanitizer | None,
+    files: tuple[Path, ...],
 ) -> None:
     """Run CASE (an id, or a file with one case) on TARGET alone, and show the world, the calls, and all that was seen.
 
@@ -35,7 +43,7 @@ def command(
     """
     console = Output()
     chosen = options.find_case(case, files)
-    launch = options.prepared(target, console)
+    launch = options.prepared(target, console, sanitizer)
     with Runner(jobs=1, box="none" if unboxed else None) as runner, console.busy(f"running {chosen.id}"):
         judging = profile(profile_name, policies, launch.platform, runner.conditions(launch).ort)
         _, observation = next(runner.run(launch, [chosen]))

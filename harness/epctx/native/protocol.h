@@ -6,6 +6,7 @@
 //
 //   argv      driver --target FILE [--ort FILE]      (libonnxruntime; without it the stand-in API is used)
 //             [--set TEXT]                           (options of the target, handed to epctx_target_configure)
+//             [--reports DESCRIPTOR]                 (where a sanitizer that the driver is built for writes its reports)
 //             driver --ep FILE --ort FILE            (sessions: the target is an execution provider, see driver/session.h)
 //             [--set TEXT]                           (options of the provider in every session: "key=value;key=value")
 //   fd 3      stream socket: requests in, hello and replies out

@@ -16,8 +16,7 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
 from epctx.oracle.judge import Finding, Outcome, Result, Verdict, applicable, expectations, judge
 from epctx.oracle.ownership import LARGE
 from epctx.oracle.profile import DESIGN, POLICIES, PROFILES, STABLE, Profile, contract_of, profile, stances
-from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity
-from epctx.oracle.threads import report_words
+from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity, report_words
 
 __all__ = [
     "DESIGN",

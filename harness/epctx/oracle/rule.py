@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from epctx.case import OK, Case, Expect, File, Name, Struct, content_of, raw, shown
-from epctx.observation import Seen, content_digest
+from epctx.observation import Report, Seen, content_digest
 from epctx.oracle.profile import Profile, Tier
 
 Severity: TypeAlias = Literal["critical", "high", "medium", "low"]
@@ -148,6 +148,14 @@ class Look:
 def path_text(path: Name) -> str:
     """A world path as observations write it: bytes that are not UTF-8 as backslash escapes."""
     return path if isinstance(path, str) else raw(path).decode("utf-8", "backslashreplace")
+
+
+def report_words(reports: Sequence[Report]) -> str:
+    """The first of some reports in words: what and where, and how many more there are."""
+    first = reports[0]
+    place = f" in {' from '.join(first.stack)}" if first.stack else ""
+    other = f", with {' from '.join(first.other)}" if first.other else ""
+    return f"{first.summary}{place}{other}" + (f"; and {len(reports) - 1} more" if len(reports) > 1 else "")
 
 
 class Rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epctx.case import Mount
-from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
+from epctx.oracle.rule import HELD, Broken, Look, Ruling, report_words, rule
 
 HANDLING = "Untrusted name handling"
 
@@ -80,8 +80,12 @@ def no_crash(look: Look) -> Ruling:
 
     An exception that crosses a C boundary is undefined behaviour, and usually ends the application that loaded the model.
     """
+    found = [report for report in look.seen.reports if report.sanitizer != "thread"]
     if look.seen.ended in ("crash", "exception"):
-        return Broken("the call returns a status", look.happened, look.allowed)
+        happened = look.happened + (f"; {report_words(found)}" if found else "")
+        return Broken("the call returns a status", happened, look.allowed)
+    if found:
+        return Broken(f"no report of the {found[0].sanitizer} sanitizer", report_words(found), look.allowed)
     return HELD
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from epctx.case import Content, File, content_of
-from epctx.observation import Report, content_digest
-from epctx.oracle.rule import HELD, Broken, Look, Ruling, path_text, rule
+from epctx.observation import content_digest
+from epctx.oracle.rule import HELD, Broken, Look, Ruling, path_text, report_words, rule
 from epctx.spec import predict
 
 CALLBACKS = "Named-Buffer I/O Callbacks"
@@ -36,13 +36,6 @@ def no_cross_talk(look: Look) -> Ruling:
         if change.path not in own:
             return Broken("nothing changes but the files that are written", f"changed {change.path}", change.path)
     return HELD
-
-
-def report_words(reports: Sequence[Report]) -> str:
-    """The first of some reports in words: what and where, and how many more there are."""
-    first = reports[0]
-    place = f" in {' from '.join(first.stack)}" if first.stack else ""
-    return f"{first.summary}{place}" + (f"; and {len(reports) - 1} more" if len(reports) > 1 else "")
 
 
 def _written(look: Look) -> Iterator[tuple[str, Content]]:

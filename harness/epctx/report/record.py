@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import astuple
 
-from epctx.case import Struct
+from epctx.case import Sanitizer, Struct
 from epctx.observation import Observation, RaceSeen
 from epctx.oracle import DESIGN, Result, Verdict
 
@@ -40,6 +40,9 @@ class Header(Struct, frozen=True, tag="header"):
     policies: dict[str, str] = {}
     boxed: bool = True
     unboxed: bool = False
+    sanitizer: Sanitizer | None = None
+    instrumented: bool = True
+    """Whether the target was built for the sanitizer, and not the driver alone."""
     files: tuple[str, ...] = ()
     """The case files that were run in place of the listed cases."""
     skipped: dict[str, str] = {}

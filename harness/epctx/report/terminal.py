@@ -32,6 +32,11 @@ def header(console: Console, head: Header) -> None:
     if head.lent:
         wanted = "experimental names" if contract_of(head.ort) == "ort-1.31" else f"functions of {STABLE}"
         console.print(Text(f"the target looks up {wanted}, which ONNX Runtime {head.ort} does not have: epctx lends them"))
+    if head.sanitizer:
+        built = "built for it" if head.instrumented else "as it was given: only the driver is built for it"
+        console.print(
+            Text(f"{head.sanitizer} sanitizer: the target is {built}", style="dim" if head.instrumented else "bold yellow")
+        )
 
 
 def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: Header, *, everything: bool = False) -> None:
@@ -133,6 +138,8 @@ def replay_command(case: str, head: Header) -> str:
         words += ["--profile", head.profile]
     for rule, stance in head.policies.items():
         words += ["--policy", f"{rule}={stance}"]
+    if head.sanitizer:
+        words += ["--sanitize", head.sanitizer]
     if head.unboxed:
         words.append("--unboxed")
     return shlex.join(words)

@@ -126,6 +126,11 @@ class Keeper:
             return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
         if session.launch.sessions and (words := sessions.obstacle(case)):
             return words
+        if session.launch.sanitizer:
+            if case.heavy:
+                return "it is too heavy for a run under a sanitizer"
+            if case.limits.memory != Limits().memory:
+                return "it limits the address space, which a sanitizer reserves as a whole"
         entries = case.world.entries
         if self.ground.account.uid == 0 and any(isinstance(e, Dir | File) and e.mode & 0o600 != 0o600 for e in entries):
             return "the target runs as root, for whom the modes of files do not count"
@@ -219,6 +224,8 @@ class Keeper:
             touched = tuple(t for t in touched if t.what != "open" or not world.model_names.intersection(t.names))
         if world.overrun and not call.race:  # the exchanges of a race alone are more than that
             raise HarnessError("so much was touched that the kernel did not keep all of it; nothing can be said about the rest")
+        if reports := session.reports():
+            seen = replace(seen, reports=reports)
         leaks = world.leaks(reply.output)
         if seen.message:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))

@@ -11,7 +11,9 @@ from epctx.box import Box, Ended, Watchdog, free_fifos
 from epctx.case import Limits
 from epctx.errors import TargetError
 from epctx.lookout import Lookout, guarded_process, why_no_doors
-from epctx.target import Launch
+from epctx.observation import Report
+from epctx.run.reports import ReportPipe
+from epctx.target import Launch, sanitizer
 from epctx.target.driver import LOOK, BadReply, Driver
 from epctx.world import LiveWorld
 
@@ -21,6 +23,8 @@ PATIENCE = 0.2
 """Seconds of sleep without a wake-up after which a call is taken to be blocked."""
 FEED = 0.005
 """Seconds between two turns of the writers of FIFOs."""
+REPORTS = 9
+"""The descriptor at which a driver that is built for a sanitizer has its reports written."""
 PRINTED = 400
 """Characters of a target's last output that are kept as evidence of a crash."""
 
@@ -50,21 +54,29 @@ class Session:
         guard, report = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         opened = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in launch.files]
         guards = guarded and not self.unseen_because
+        fds = {3: theirs.fileno(), 4: self.bulk} | {5 + n: fd for n, fd in enumerate(opened)}
+        environment = {"HOME": home}
+        self._reports = ReportPipe() if launch.sanitizer else None
+        if launch.sanitizer and self._reports:
+            fds[REPORTS] = self._reports.theirs
+            environment |= sanitizer.environment(launch.sanitizer)
         with theirs, guard:
             try:
-                fds = {3: theirs.fileno(), 4: self.bulk} | {5 + n: fd for n, fd in enumerate(opened)}
                 self.process = box.spawn(
-                    launch.command(first=5),
+                    launch.command(first=5, reports=REPORTS if self._reports else None),
                     fds=fds,
                     readable=launch.readable,
-                    memory=limits.memory,
-                    environment={"HOME": home},
+                    memory=None if launch.sanitizer else limits.memory,  # they reserve terabytes of addresses
+                    environment=environment,
                     guard=report.fileno() if guards else -1,
+                    fixed_addresses=launch.sanitizer is not None,
                 )
             finally:
                 report.close()
                 for fd in opened:
                     os.close(fd)
+                if self._reports:
+                    self._reports.given()
             if guards:
                 try:
                     self.lookout = Lookout(guarded_process(guard))
@@ -80,7 +92,8 @@ class Session:
 
     def serves(self, launch: Launch, limits: Limits, guarded: bool) -> bool:
         """Whether this session can run a case of that target under those limits, guarded or not."""
-        return self.launch == launch and self.memory == limits.memory and self.guarded == guarded
+        unlimited = launch.sanitizer is not None
+        return self.launch == launch and (unlimited or self.memory == limits.memory) and self.guarded == guarded
 
     def end(self) -> None:
         """Kill the driver and everything that it started."""
@@ -89,6 +102,14 @@ class Session:
             self.lookout.close()
         self.driver.link.close()
         os.close(self.bulk)
+        if self._reports:
+            self._reports.close()
+
+    def reports(self) -> tuple[Report, ...]:
+        """What a sanitizer reported since the last time."""
+        if self._reports is None:
+            return ()
+        return sanitizer.reports(self._reports.take(), self.launch.library)
 
     def reset_peak_memory(self) -> int:
         """Start measuring the peak of the driver's resident memory; what is resident now, in bytes (0: can't be had)."""
@@ -132,6 +153,8 @@ class Session:
                 freed = True
             world.feed()
             self.process.drain()
+            if self._reports:
+                self._reports.drain()
             data = self.driver.reply(step)
         if not data:
             return Answer("crash", detail=self.how_it_ended())

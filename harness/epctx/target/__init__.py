@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-from epctx.case import Struct
+from epctx.case import Sanitizer, Struct
 from epctx.errors import UsageError
 from epctx.target.launch import Launch
 from epctx.target.spec import TargetSpec, parse
@@ -28,13 +28,19 @@ def kinds() -> dict[str, Kind]:
     return {name: Kind(" ".join((load.__doc__ or "").split()), load) for name, load in sorted(found.items())}
 
 
-def prepare(text: str) -> Launch:
-    """Make a target ready, building what must be built. UsageError for a name that is none, TargetError, BuildError."""
-    spec = parse(text)
+def prepare(text: str, sanitizer: Sanitizer | None = None) -> Launch:
+    """Make a target ready, building what must be built, for a sanitizer if one is named.
+
+    UsageError for a name that is none, or of a kind that cannot be built for a sanitizer; TargetError, BuildError.
+    """
+    spec = parse(text, sanitizer)
     known = kinds()
     if spec.kind not in known:
         raise UsageError(f"{text!r} is no target: there is no kind {spec.kind!r}; the kinds are {', '.join(known)}.")
-    return known[spec.kind].prepare(spec)
+    launch = known[spec.kind].prepare(spec)
+    if launch.sanitizer != sanitizer:
+        raise UsageError(f"Targets of the kind {spec.kind} cannot run under a sanitizer; leave --sanitize out.")
+    return launch
 
 
 __all__ = ["Kind", "Launch", "TargetSpec", "Weakness", "kinds", "parse", "prepare", "weaknesses"]

@@ -9,6 +9,7 @@ The cache is ``$EPCTX_CACHE``, else the user's cache directory.
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import hashlib
 import os
 import re
@@ -21,8 +22,9 @@ from pathlib import Path
 
 import platformdirs
 
+from epctx.case import Sanitizer
 from epctx.errors import BuildError, TargetError, UsageError
-from epctx.target.toolchain import find_compiler, version_of
+from epctx.target.toolchain import check_sanitizer, find_compiler, version_of
 
 NATIVE = Path(__file__).parent.parent / "native"
 """The C++ sources that come with epctx."""
@@ -31,6 +33,7 @@ HEADER_NAMESPACE = "ep_context_data_utils"
 """The namespace of the reference helper's functions, unless told otherwise."""
 
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread")
+_SANITIZING = ("-O1", "-g", "-fno-omit-frame-pointer")
 _SHOWN_ERRORS = 3
 
 
@@ -38,7 +41,8 @@ _SHOWN_ERRORS = 3
 class Part:
     """Something to build: a program or a shared library out of ``sources``.
 
-    ``inputs`` are all files whose content decides the result, ``flags`` go to the compiler after the common ones.
+    ``inputs`` are all files whose content decides the result, ``flags`` go to the compiler after the common ones. With
+    ``sanitizer`` it is built for that one, so that reports name functions and lines.
     """
 
     name: str
@@ -46,16 +50,21 @@ class Part:
     inputs: tuple[Path, ...]
     flags: tuple[str, ...] = ()
     library: bool = True
+    sanitizer: Sanitizer | None = None
+
+    def under(self, sanitizer: Sanitizer | None) -> Part:
+        """The same, built for a sanitizer or for none."""
+        return dataclasses.replace(self, sanitizer=sanitizer)
 
 
-def driver() -> Path:
+def driver(sanitizer: Sanitizer | None = None) -> Path:
     """The program that loads a target and answers requests (``native/protocol.h``).
 
     Raises:
-        TargetError: there is no compiler.
+        TargetError: there is no compiler, or none that has the sanitizer.
         BuildError: the compiler failed.
     """
-    return build(DRIVER)
+    return build(DRIVER.under(sanitizer))
 
 
 def bundled() -> Path:
@@ -83,6 +92,7 @@ def header(
     namespace: str = HEADER_NAMESPACE,
     includes: Sequence[str | os.PathLike[str]] = (),
     options: Sequence[str] = (),
+    sanitizer: Sanitizer | None = None,
 ) -> Path:
     """A library around a C++ header that has the functions of the reference helper.
 
@@ -92,6 +102,7 @@ def header(
         includes: Include directories. ONNX Runtime's own headers are taken from them where they are there; without any, epctx
             lends its own view of those headers.
         options: More arguments for the compiler.
+        sanitizer: What it is built for, if anything.
 
     Raises:
         UsageError: the header or an include directory does not exist, or the namespace is none.
@@ -113,7 +124,7 @@ def header(
     shim = NATIVE / "shim" / "shim.cc"
     found = _included((shim,), _flags_of(Part("shim", (shim,), (), tuple(flags))))
     try:
-        return build(Part(f"header-{file.stem}", (shim,), (shim, file, *found), tuple(flags)))
+        return build(Part(f"header-{file.stem}", (shim,), (shim, file, *found), tuple(flags), sanitizer=sanitizer))
     except BuildError as error:
         if not re.search(rf"\bnamespace\s+{namespace.rpartition(':')[2]}\b", file.read_text("utf-8", "replace")):
             hint = f"{path} has no namespace {namespace}; say which it has with ?namespace=NAME."
@@ -133,6 +144,8 @@ def build(part: Part) -> Path:
     result = cache_directory() / f"{part.name}-{key}{'.so' if part.library else ''}"
     if result.exists():
         return result
+    if part.sanitizer:
+        check_sanitizer(compiler, part.sanitizer)
     try:
         result.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=result.parent, prefix="building-") as directory:
@@ -188,7 +201,8 @@ EP = Part(
 
 
 def _flags_of(part: Part) -> list[str]:
-    return [*_FLAGS, *part.flags]
+    sanitizing = [*_SANITIZING, f"-fsanitize={part.sanitizer}"] if part.sanitizer else []
+    return [*_FLAGS, *part.flags, *sanitizing]
 
 
 def _key(part: Part, compiler: tuple[str, ...]) -> str:
@@ -209,8 +223,12 @@ def _make(part: Part, compiler: tuple[str, ...], directory: Path) -> Path:
     with concurrent.futures.ThreadPoolExecutor(_processors()) as pool:
         list(pool.map(compile_one, part.sources, objects))
     made = directory / "made"
-    shared = ["-shared", "-Wl,-z,defs"] if part.library else []  # what is undefined is told now, not when it is loaded
-    _run([*compiler, "-pthread", *shared, *map(str, objects), "-o", str(made), "-ldl"])
+    how = ["-shared"] if part.library else []
+    if part.sanitizer:
+        how.append(f"-fsanitize={part.sanitizer}")  # where its runtime is a part of the driver, a library has it undefined
+    elif part.library:
+        how.append("-Wl,-z,defs")  # what is undefined is told now, not when it is loaded
+    _run([*compiler, "-pthread", *how, *map(str, objects), "-o", str(made), "-ldl"])
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from epctx.case import Platform, Struct
+from epctx.case import Platform, Sanitizer, Struct
 
 
 class Launch(Struct, frozen=True):
@@ -12,6 +12,8 @@ class Launch(Struct, frozen=True):
 
     ``ort`` is the libonnxruntime whose API the target meets ("" for the driver's stand-in), ``platform`` the rules that its
     names follow.
+
+    ``sanitizer`` is what the driver is built for, and, if ``instrumented``, the library too.
     """
 
     target: str
@@ -22,6 +24,8 @@ class Launch(Struct, frozen=True):
     platform: Platform = "posix"
     sessions: bool = False
     """Whether the library is an execution provider, which is met in real sessions of that ONNX Runtime."""
+    sanitizer: Sanitizer | None = None
+    instrumented: bool = True
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -33,11 +37,13 @@ class Launch(Struct, frozen=True):
         """Directories that the target may read besides the system's: what lies beside a library may be needed by it."""
         return tuple(str(Path(file).parent) for file in self.files)
 
-    def command(self, first: int) -> list[str]:
-        """The driver's command line, with ``files`` at the descriptors from ``first`` on."""
+    def command(self, first: int, reports: int | None = None) -> list[str]:
+        """The driver's command line, with ``files`` at the descriptors from ``first`` on, and where a sanitizer's reports go."""
         words = [self.driver, "--ep" if self.sessions else "--target", f"/proc/self/fd/{first}"]
         if self.ort:
             words += ["--ort", f"/proc/self/fd/{first + 1}"]
         if self.settings:
             words += ["--set", self.settings]
+        if reports is not None:
+            words += ["--reports", str(reports)]
         return words

@@ -40,9 +40,13 @@ def header(spec: TargetSpec) -> Launch:
     if not spec.what:
         raise UsageError(f"Target {spec.text!r} names no header; write header:PATH.")
     library = build.header(
-        spec.what, spec.option("namespace", build.HEADER_NAMESPACE), spec.options.get("include", ()), spec.options.get("flag", ())
+        spec.what,
+        spec.option("namespace", build.HEADER_NAMESPACE),
+        spec.options.get("include", ()),
+        spec.options.get("flag", ()),
+        spec.sanitizer,
     )
-    return _launch(spec, build.driver(), library, "", _platform(spec))
+    return _launch(spec, build.driver(spec.sanitizer), library, "", _platform(spec))
 
 
 def lib(spec: TargetSpec) -> Launch:
@@ -51,7 +55,8 @@ def lib(spec: TargetSpec) -> Launch:
     path = Path(spec.what)
     if not path.is_file():
         raise UsageError(f"Target {spec.text!r}: there is no library {spec.what!r}.")
-    return _launch(spec, build.driver(), path.resolve(), spec.option("set"), _platform(spec))
+    launch = _launch(spec, build.driver(spec.sanitizer), path.resolve(), spec.option("set"), _platform(spec))
+    return replace(launch, instrumented=False)
 
 
 def ep(spec: TargetSpec) -> Launch:
@@ -70,12 +75,12 @@ def ep(spec: TargetSpec) -> Launch:
 
 
 def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platform) -> Launch:
-    driver, library = build.build_all([build.DRIVER, part])
+    driver, library = build.build_all([build.DRIVER.under(spec.sanitizer), part.under(spec.sanitizer)])
     return _launch(spec, driver, library, settings, platform)
 
 
 def _launch(spec: TargetSpec, driver: Path, library: Path, settings: str, platform: Platform) -> Launch:
-    return Launch(spec.text, str(driver), str(library), settings, str(onnxruntime_library() or ""), platform)
+    return Launch(spec.text, str(driver), str(library), settings, str(onnxruntime_library() or ""), platform, spec.sanitizer)
 
 
 def _platform(spec: TargetSpec) -> Platform:

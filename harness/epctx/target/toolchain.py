@@ -9,7 +9,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
+from epctx.case import Sanitizer
 from epctx.errors import TargetError
 
 
@@ -50,3 +53,23 @@ def version_of(compiler: tuple[str, ...]) -> str:
     except (OSError, subprocess.CalledProcessError) as error:
         raise TargetError(f"The C++ compiler {shlex.join(compiler)} does not run: {error}") from error
     return done.stdout.strip()
+
+
+@functools.cache
+def check_sanitizer(compiler: tuple[str, ...], sanitizer: Sanitizer) -> None:
+    """See that the compiler can build for a sanitizer.
+
+    Raises:
+        TargetError: it knows no such sanitizer, or its runtime is not installed.
+    """
+    with tempfile.TemporaryDirectory(prefix="epctx-") as directory:
+        source = Path(directory, "main.cc")
+        source.write_text("int main() {}\n")
+        command = [*compiler, f"-fsanitize={sanitizer}", str(source), "-o", str(source.with_suffix(""))]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        said = next((line.strip() for line in done.stderr.splitlines() if line.strip()), "nothing")
+        raise TargetError(
+            f"The C++ compiler {shlex.join(compiler)} cannot build for the {sanitizer} sanitizer ({said}): install its runtime, "
+            "or set $CXX to a compiler that has it."
+        )

@@ -8,17 +8,21 @@ from importlib.resources import files
 
 import msgspec
 
-from epctx.case import Platform, Struct
+from epctx.case import Platform, Sanitizer, Struct
 
 
 class Weakness(Struct, frozen=True):
-    """A weak target: what is wrong with it, the rules that it must break, and those of tier spec that may break with them."""
+    """A weak target: what is wrong with it, the rules that it must break, and those of tier spec that may break with them.
+
+    Some faults are seen only under a ``sanitizer``.
+    """
 
     name: str
     summary: str
     breaks: tuple[str, ...]
     follows: tuple[str, ...] = ()
     platform: Platform = "posix"
+    sanitizer: Sanitizer | None = None
 
     @property
     def target(self) -> str:

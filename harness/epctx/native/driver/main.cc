@@ -1,10 +1,11 @@
 // The driver: loads one target and answers requests on its socket. See protocol.h.
 //
-//   driver --ep FILE --ort FILE [--set TEXT]
-//   driver --target FILE [--ort FILE] [--set TEXT]
+//   driver --target FILE [--ort FILE] [--set TEXT] [--reports DESCRIPTOR]
+//   driver --ep FILE --ort FILE [--set TEXT] [--reports DESCRIPTOR]
 //   driver --target FILE [--set TEXT] --bench SECONDS --name NAME --model PATH
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,6 +18,9 @@
 #include "runtime.h"
 #include "session.h"
 
+// Of every sanitizer that the driver may be built for.
+extern "C" __attribute__((weak)) void __sanitizer_set_report_fd(void* descriptor);
+
 namespace {
 
 struct Options {
@@ -24,6 +28,7 @@ struct Options {
   const char* ep = nullptr;
   const char* ort = nullptr;
   const char* set = "";
+  const char* reports = nullptr;
   const char* bench = nullptr;
   const char* name = "";
   const char* model = "";
@@ -40,6 +45,8 @@ bool Parse(int argc, char** argv, Options& options) {
       options.ort = argv[i + 1];
     else if (option == "--set")
       options.set = argv[i + 1];
+    else if (option == "--reports")
+      options.reports = argv[i + 1];
     else if (option == "--bench")
       options.bench = argv[i + 1];
     else if (option == "--name")
@@ -116,10 +123,14 @@ int main(int argc, char** argv) {
   Options options;
   if (!Parse(argc, argv, options)) {
     std::fputs(
-        "usage: driver --target FILE [--ort FILE] [--set TEXT] [--bench SECONDS --name NAME --model PATH]\n"
-        "       driver --ep FILE --ort FILE [--set TEXT]\n",
+        "usage: driver --target FILE [--ort FILE] [--set TEXT] [--reports DESCRIPTOR] "
+        "[--bench SECONDS --name NAME --model PATH]\n"
+        "       driver --ep FILE --ort FILE [--set TEXT] [--reports DESCRIPTOR]\n",
         stderr);
     return 2;
+  }
+  if (options.reports != nullptr && __sanitizer_set_report_fd != nullptr) {
+    __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<intptr_t>(std::atoi(options.reports))));
   }
   std::signal(SIGXFSZ, SIG_IGN);  // a write over the limit is an error of the call, as a full disk is
   std::signal(SIGPIPE, SIG_IGN);
