@@ -278,7 +278,8 @@ class Share(Struct, frozen=True):
 
 
 class Threads(Struct, frozen=True):
-    """``count`` threads at once, each of which makes ``rounds`` calls: thread *t* in round *r* works on share *t + r*, around.
+    """``count`` threads at once, each of which makes ``rounds`` calls: thread *t* in round *r* works on share *t + r · count*,
+    around.
 
     Where the call has callbacks, they are asked by the names of the shares, and answer with their contents. ``configs`` is
     whether all threads have ``one`` config, or ``each`` share has one, with a state of its own.

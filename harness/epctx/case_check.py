@@ -432,14 +432,14 @@ def _threads(at: str, case: Case, call: Call, threads: Threads) -> None:
             raise Wrong(f"{at}.{which}", "the callbacks of several threads answer with the contents of the shares; leave it out")
         if callback.reenters is not None and raw(callback.reenters) not in known:
             raise Wrong(f"{at}.{which}.reenters", f"{shown(callback.reenters)} is the name of no share; use one of theirs")
-    names: dict[tuple[bool, bytes], Content | None] = {}
+    names: dict[tuple[str, bytes], Content | None] = {}
     for place, share in zip(shares, threads.shares, strict=True):
         by_callback = asked[share.op]
         if share.content is None and (by_callback or share.op == "write"):
             raise Wrong(f"{place}.content", "only a read of a file is to be refused; give the content")
         if share.content is not None and (share.content.sparse or share.content.size > MAX_SHARE):
             raise Wrong(f"{place}.content", f"a share has at most {MAX_SHARE} bytes, and is not sparse")
-        if names.setdefault((by_callback, raw(share.name)), share.content) != share.content:
+        if names.setdefault((share.op if by_callback else "file", raw(share.name)), share.content) != share.content:
             raise Wrong(f"{place}.content", f"{shown(share.name)} is also in another share, with other content; use one")
 
 

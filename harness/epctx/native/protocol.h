@@ -123,9 +123,9 @@ enum ThreadsFlag : uint32_t {
   kConfigForEach = 1u << 2,     // each share has a config, and a state, of its own
 };
 
-struct ThreadsScript {  // `count` threads make `rounds` calls each, thread t in round r on share t + r, around
+struct ThreadsScript {  // `count` threads make `rounds` calls each, thread t in round r on share t + r * count, around
   uint32_t count, rounds, flags, shares;
-  uint32_t read_waits, write_waits;       // a callback returns once so many were at work at once, or after a second
+  uint32_t read_waits, write_waits;       // a callback returns once so many were at work at once, or after half a second
   int32_t read_reenters, write_reenters;  // the share that a callback calls the target for; -1: none
 };
 

@@ -37,7 +37,7 @@ def check(
 
     A case that fails runs once more, alone in a new driver, before it is reported: what fails there, too, is pinned on its case.
     What does not is reported as seen only in company, since what ran before it may be the cause; a hang alone that does not come
-    again was a slow machine.
+    again was a slow machine. What several threads did, or what a sanitizer reported, is a matter of luck, and stands as it is.
 
     TargetError if the target does not accept a control: everything else that it refuses would then prove nothing. With
     ``fail_fast`` the run ends at the first case that fails; without ``controls`` they are cases like any other; without
@@ -75,8 +75,15 @@ def _judged(
         verdict = judge(before.case, observation, profile)
         if verdict.fails or before.verdict.result == "hang":
             yield Judged(before.index, before.case, observation, verdict)
+        elif _by_luck(before):
+            yield before
         else:
             yield Judged(before.index, before.case, before.observation, replace(before.verdict, confirmed=False))
+
+
+def _by_luck(judged: Judged) -> bool:
+    """Whether what was seen is proof enough, although it need not come again."""
+    return any(call.threads for call in judged.case.calls) or any(seen.reports for seen in judged.observation.calls)
 
 
 def _usable(control: Judged) -> None:

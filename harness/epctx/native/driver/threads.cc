@@ -21,7 +21,7 @@ std::deque<std::shared_ptr<Threads>> g_kept;
 constexpr size_t kKept = 4;
 
 // How long a callback waits for others. One that waited in vain is enough: those after it do not.
-constexpr std::chrono::microseconds kPatience = 1s, kTurn = 100us;
+constexpr std::chrono::microseconds kPatience = 500ms, kTurn = 100us;
 
 // Counters tell nothing about each other, and must not bring the target's threads into an order.
 constexpr auto kRelaxed = std::memory_order_relaxed;
@@ -94,7 +94,7 @@ void Threads::Work(uint32_t thread, Tally& tally) {
   ready_.fetch_add(1, kRelaxed);
   while (ready_.load(kRelaxed) < script_.count) std::this_thread::yield();
   for (uint32_t round = 0; round < script_.rounds && tally.thrown.empty(); ++round) {
-    Make((size_t{thread} + round) % shares_.size(), tally, false);
+    Make((thread + size_t{round} * script_.count) % shares_.size(), tally, false);
   }
 }
 

@@ -66,5 +66,6 @@ void AddCallbacks(Table& table);
 void AddPlaintext(Table& table);
 void AddNodes(Table& table);
 void AddHistory(Table& table);
+void AddThreads(Table& table);
 
 }  // namespace epctx_weak

@@ -43,6 +43,7 @@ const Table& Weaknesses() {
     AddPlaintext(all);
     AddNodes(all);
     AddHistory(all);
+    AddThreads(all);
     return all;
   }();
   return table;
