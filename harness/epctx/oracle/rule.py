@@ -154,7 +154,8 @@ def report_words(reports: Sequence[Report]) -> str:
     """The first of some reports in words: what and where, and how many more there are."""
     first = reports[0]
     place = f" in {' from '.join(first.stack)}" if first.stack else ""
-    other = f", with {' from '.join(first.other)}" if first.other else ""
+    other = "the same" if first.other == first.stack else " from ".join(first.other)
+    other = f", against {other}" if other else ""
     return f"{first.summary}{place}{other}" + (f"; and {len(reports) - 1} more" if len(reports) > 1 else "")
 
 

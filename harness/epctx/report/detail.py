@@ -122,7 +122,7 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
         words.append(f"fallback {shown(call.fallback)}")
     for label, script in (("read callback", call.read_callback), ("write callback", call.write_callback)):
         if script:
-            words.append(f"{label} {_script(script, reads=label.startswith('read'))}")
+            words.append(f"{label} {_script(script, 'shares' if call.threads else label[:4])}")
     if call.op == "write" and call.payload is None:
         words.append(f"a NULL buffer of {call.null_size:,} bytes")
     if call.allocator != "default":
@@ -159,11 +159,14 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
     )
 
 
-def _script(script: Callback, reads: bool) -> str:
-    """What a callback does, in words."""
+def _script(script: Callback, of: str) -> str:
+    """What a callback ``of`` a read, a write, or the shares of several threads does, in words."""
     words = [f"waits until {script.waits} are in flight"] if script.waits > 1 else []
     words += [f"comes back with {shown(script.reenters)}"] if script.reenters is not None else []
-    if reads:
+    if of == "shares":
+        words.append("answers with the bytes of its share")
+        return ", ".join(words)
+    if of == "read":
         given = "NULL" if script.content is None else f"{script.content.size:,} bytes"
         words.append(f"gives {given}" + (f", which it says are {script.size:,}" if script.size is not None else ""))
     words.append("answers OK" if not script.code else f"answers code {script.code}, {shown(script.text)!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from epctx.case import Case, Struct
+from epctx.case import Case, Sanitizer, Struct
 from epctx.oracle import RULES, profile
 from epctx.run.check import Judged, check
 from epctx.run.runner import Runner
@@ -66,7 +66,8 @@ def selftest(
 ) -> Matrix:
     """Run every case on the reference helper ``repeats`` times, and on every weak target; ``progress`` is told each target.
 
-    Heavy cases run only on weak targets that must break a rule that they aim at.
+    Heavy cases run only on weak targets that must break a rule that they aim at. Where a fault is seen only under a sanitizer,
+    the cases that aim at the rules it breaks run under that, too, and so do they on the reference helper.
     """
     alarms: list[str] = []
     for platform in ("posix", "windows"):
@@ -76,12 +77,21 @@ def selftest(
             for judged in _judged(runner, target, cases):
                 alarms += [f"{judged.case.id}: {f.rule}" for f in judged.verdict.findings if f.fails]
                 alarms += [f"{judged.case.id}: {judged.verdict.reason}"] if judged.verdict.result == "error" else []
+    for sanitizer in dict.fromkeys(w.sanitizer for w in weak if w.sanitizer):
+        progress(f"reference ({sanitizer} sanitizer)")
+        aimed = {rule for w in weak if w.sanitizer == sanitizer for rule in w.breaks}
+        for judged in _judged(runner, "reference", [c for c in cases if aimed.intersection(c.rules)], sanitizer=sanitizer):
+            alarms += [f"{judged.case.id} under the {sanitizer} sanitizer: {f.rule}" for f in judged.verdict.findings if f.fails]
     rows: list[Row] = []
     failed: set[str] = set()
     for weakness in weak:
         progress(f"weak:{weakness.name}")
         chosen = [c for c in cases if not c.heavy or set(c.rules) & set(weakness.breaks)]
-        row = Row(weakness, _broken(_judged(runner, weakness.target, chosen, confirm=False)))
+        found = _judged(runner, weakness.target, chosen, confirm=False)
+        if weakness.sanitizer:
+            aiming = [c for c in chosen if set(c.rules) & set(weakness.breaks)]
+            found += _judged(runner, weakness.target, aiming, confirm=False, sanitizer=weakness.sanitizer)
+        row = Row(weakness, _broken(found))
         strays = {id for rule in row.stray for id in row.broken[rule]}
         if strays:  # only what comes again alone is one: a busy machine makes hangs
             again = _broken(_judged(runner, weakness.target, [c for c in cases if c.id in strays]))
@@ -99,8 +109,10 @@ def selftest(
     )
 
 
-def _judged(runner: Runner, target: str, cases: Sequence[Case], *, confirm: bool = True) -> list[Judged]:
-    launch = prepare(target)
+def _judged(
+    runner: Runner, target: str, cases: Sequence[Case], *, confirm: bool = True, sanitizer: Sanitizer | None = None
+) -> list[Judged]:
+    launch = prepare(target, sanitizer)
     judging = profile("hardened", POLICIES, launch.platform, runner.conditions(launch).ort)
     return sorted(check(runner, launch, cases, judging, controls=False, confirm=confirm), key=lambda j: j.index)
 

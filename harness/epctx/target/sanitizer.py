@@ -14,7 +14,7 @@ KEPT = 16
 """Reports of one call that are kept; more of them say nothing new."""
 
 # Tabs between the parts: no name of a function or file holds one.
-_FRAME = r"stack_trace_format='    #%n\t%m\t%f\t%s\t%l'"
+_FRAME = "stack_trace_format='    #%n\t%m\t%f\t%s\t%l'"
 _ALWAYS = f"{_FRAME}:color=never"
 _OPTIONS: dict[Sanitizer, str] = {
     # What ends the process is a crash as ever: the signal must reach it.
@@ -31,8 +31,10 @@ _HEAD = re.compile(
     re.MULTILINE,
 )
 _VARYING = re.compile(r" (?:\(pid=\d+\)|on (?:unknown )?address |on 0x|in thread |0x).*")
-_LOCATION = re.compile(r"Location is (global '[^']*'|heap block of size \d+|stack of [^\n(]*thread)")
+_LOCATION = re.compile(r"Location is (?:global '(?P<name>.*)' of|(?P<other>heap block of size \d+|stack of [^\n(]*thread))")
 _STACKS = re.compile(r"(?:^ +#\d+\t.*\n)+", re.MULTILINE)
+_MADE = re.compile(r"\t(?:_FUN|<null>)\t|/include/c\+\+/")
+"""Frames that nobody wrote: without a line, of the standard library, or a lambda's as a plain function."""
 _FRAMES = re.compile(r"#\d+\t(?P<module>[^\t]*)\t(?P<function>[^\t]*)\t(?P<source>[^\t]*)\t(?P<line>\d*)")
 
 
@@ -57,13 +59,20 @@ def _report(head: re.Match[str], body: str, library: str) -> Report:
     if "Address" in head[0]:
         return Report("address", kind, kind, stacks[0])
     where = _LOCATION.search(body)
-    return Report("thread", kind, f"{kind} on {where[1].strip()}" if where else kind, stacks[0], stacks[1])
+    on = f" on {where['other'] or 'the global ' + _name(where['name'])}" if where else ""
+    return Report("thread", kind, kind + on, stacks[0], stacks[1])
 
 
 def _stack(text: str, library: str) -> tuple[str, ...]:
     """The frames of a stack that are the target's own, or, where none is, all that have a line."""
-    frames = [
-        frame for frame in _FRAMES.finditer(text) if frame["source"].startswith("/") and "/include/c++/" not in frame["source"]
-    ]
+    frames = [frame for frame in _FRAMES.finditer(text) if not _MADE.search(frame[0])]
     own = [frame for frame in frames if frame["module"] in (library, LIBRARY)]
-    return tuple(f"{frame['function']} {os.path.basename(frame['source'])}:{frame['line']}" for frame in own or frames)
+    return tuple(f"{_name(frame['function'])} {os.path.basename(frame['source'])}:{frame['line']}" for frame in own or frames)
+
+
+def _name(symbol: str) -> str:
+    """A demangled name without its scopes, arguments and template arguments."""
+    plain = re.sub(r"\boperator(\(\)|[<>]+)", "operator", symbol)
+    while plain != (plain := re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]", "", plain)):
+        continue
+    return plain.removesuffix(" const").rpartition("::")[2].split(" ")[-1] or symbol
