@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from epctx import case_file
+from epctx.attack import Op, threads
 from epctx.case import (
     Attribute,
     Call,
@@ -32,6 +34,7 @@ from epctx.case import (
     Piece,
     Race,
     Resize,
+    Share,
     Socket,
     World,
 )
@@ -159,6 +162,14 @@ def reads(name: Any) -> dict[str, Any]:
     return calls(Call("read", name))
 
 
+READ = Share("read", "x", Content("x"))
+ASKED: dict[Op, Callback] = {"read": Callback()}
+
+
+def at_once(*shares: Share, **options: Any) -> dict[str, Any]:
+    return calls(threads(*shares, **options))
+
+
 DEEP = "/".join("d" * 33)
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
@@ -276,6 +287,32 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (calls(Call("write", "x", payload=None, null_size=-1)), "$.calls[0].null_size", "out of range"),
     (calls(Call("write", "x", null_size=1)), "$.calls[0].null_size", "without a payload"),
     (calls(Call("read", "x", payload=None, null_size=1)), "$.calls[0].null_size", "without a payload"),
+    # threads
+    (at_once(), "$.calls[0].threads.shares", "nothing to do"),
+    (at_once(*(Share("read", f"f{n}", None) for n in range(65))), "$.calls[0].threads.shares", "65 shares are too many"),
+    (at_once(READ, count=33), "$.calls[0].threads.count", "out of range"),
+    (at_once(READ, count=0), "$.calls[0].threads.count", "out of range"),
+    (at_once(READ, count=10, rounds=1001), "$.calls[0].threads.rounds", "out of range"),
+    (at_once(READ, rounds=-1), "$.calls[0].threads.rounds", "out of range"),
+    (at_once(READ, configs="each"), "$.calls[0].threads.configs", "without a callback"),
+    (at_once(Share("read", "/etc/passwd", None)), "$.calls[0].threads.shares[0].name", "outside the world"),
+    (at_once(READ, Share("read", "../" * 9 + "etc", None)), "$.calls[0].threads.shares[1].name", "outside the world"),
+    (at_once(Share("read", (Piece("x", times=10**9),), None)), "$.calls[0].threads.shares[0].name[0].times", "out of range"),
+    (at_once(Share("read", "x", Content("x", (1 << 20) + 1))), "$.calls[0].threads.shares[0].content", "at most 1048576"),
+    (at_once(Share("read", "x", Content("x", -1))), "$.calls[0].threads.shares[0].content.size", "out of range"),
+    (at_once(Share("write", "x", None)), "$.calls[0].threads.shares[0].content", "only a read of a file"),
+    (at_once(Share("read", "x", None), callbacks=ASKED), "$.calls[0].threads.shares[0].content", "only a read of a file"),
+    (at_once(READ, Share("read", "x", Content("y"))), "$.calls[0].threads.shares[1].content", "also in another share"),
+    (at_once(READ, callbacks={"read": Callback(code=1)}), "$.calls[0].read_callback", "contents of the shares"),
+    (at_once(READ, callbacks={"read": Callback(Content("c"))}), "$.calls[0].read_callback", "contents of the shares"),
+    (at_once(READ, callbacks={"read": Callback(reenters="y")}), "$.calls[0].read_callback.reenters", "name of no share"),
+    (calls(replace(threads(READ), op="write")), "$.calls[0].op", "where one of its shares is a write"),
+    (calls(replace(threads(READ), op="load")), "$.calls[0].op", "where one of its shares is a write"),
+    (calls(replace(threads(READ), name="x")), "$.calls[0].threads", "those of its shares"),
+    (calls(replace(threads(READ), payload=Content("x"))), "$.calls[0].threads", "those of its shares"),
+    (calls(replace(threads(READ), held=True)), "$.calls[0].threads", "plain calls"),
+    (calls(replace(threads(READ), resize=Resize("model/good.bin", 1))), "$.calls[0].threads", "plain calls"),
+    (calls(threads(READ), Call("read", "good.bin")), "$.calls[0].threads", "only one of its case"),
     ({"limits": Limits(seconds=61)}, "$.limits.seconds", "not a time limit"),
     ({"limits": Limits(seconds=-1)}, "$.limits.seconds", "not a time limit"),
     ({"limits": Limits(memory=-1)}, "$.limits.memory", "out of range"),

@@ -138,8 +138,9 @@ class RaceSeen(Struct, frozen=True):
 class ThreadsSeen(Struct, frozen=True):
     """How the calls of several threads ended: ``right``, with ``wrong`` bytes, or ``failed`` with the wrong status.
 
-    ``crossed`` are callbacks that were given the state or the name of another call; ``most_in_flight`` is how many callbacks
-    were at work at once. ``evidence`` tells the first thing that went wrong, in words.
+    ``crossed`` are callbacks that were given the state or the name of another call. Calls that end wrongly ``alone``, too, in a
+    single thread, are counted there and nowhere else. ``most_in_flight`` is how many callbacks were at work at once.
+    ``evidence`` tells the first thing that went wrong, in words.
     """
 
     calls: int
@@ -147,6 +148,7 @@ class ThreadsSeen(Struct, frozen=True):
     wrong: int
     failed: int
     crossed: int
+    alone: int
     most_in_flight: int
     evidence: str = ""
 

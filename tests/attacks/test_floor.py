@@ -222,6 +222,17 @@ FIELD = {
     "output is a directory, exists, is the model": "field/output-{is-a-directory,exists,is-the-model}[*]",
 }
 
+THREADS = {
+    "N x M readers over one and many configs": "threads/by-callback[read,*,{one,each}]",
+    "N x M readers of files": "threads/read-files[{2x2,4x4,4x16,8x3}]",
+    "writers": "threads/by-callback[write,*,{one,each}] threads/write-files[*,{new,existing}]",
+    "readers and writers at once": "threads/readers-and-writers[{callbacks,files}] threads/one-name-both-ways",
+    "barrier inside the callback": "threads/barrier[RW,{2,4}] threads/barrier-between-directions",
+    "re-entry": "threads/reentry[RW,{same,other}] threads/reentry-from-all-threads[RW]",
+    "read within write": "threads/reentry-other-way[write,{callback,file}]",
+    "a callback that blocks while something else goes on": "threads/file-while-a-callback-waits",
+}
+
 FLOOR = {
     f"{family}: {what}": globs
     for family, table in {
@@ -237,6 +248,7 @@ FLOOR = {
         "callbacks": CALLBACKS,
         "plaintext": PLAINTEXT,
         "races": RACES,
+        "threads": THREADS,
         "field": FIELD,
     }.items()
     for what, globs in table.items()

@@ -7,7 +7,24 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from epctx.case import Call, Callback, Case, Content, Fifo, File, HardLink, Limits, Link, Mount, Race, Resize, World, content_of
+from epctx.attack import threads
+from epctx.case import (
+    Call,
+    Callback,
+    Case,
+    Content,
+    Fifo,
+    File,
+    HardLink,
+    Limits,
+    Link,
+    Mount,
+    Race,
+    Resize,
+    Share,
+    World,
+    content_of,
+)
 from epctx.observation import (
     CallbackSeen,
     Change,
@@ -15,8 +32,10 @@ from epctx.observation import (
     Observation,
     Output,
     RaceSeen,
+    Report,
     Seen,
     State,
+    ThreadsSeen,
     Touched,
     content_digest,
     digest,
@@ -316,3 +335,82 @@ def test_a_payload_without_a_callback_is_no_secret() -> None:
     tested = case(Call("write", "new.bin", payload=PAYLOAD_WRITTEN))
     assert tested.calls[0].secrets == ()
     assert "plain.no-plaintext" not in {rule.id for rule in applicable(look(tested, Seen("returned")))}
+
+
+# --- threads and sanitizers -------------------------------------------------------------------------------------------------
+
+READS = (Share("read", "r0.bin", Content("r0")), Share("read", "r1.bin", Content("r1")))
+ALL_RIGHT = ThreadsSeen(100, 100, 0, 0, 0, 0, 2)
+
+
+def at_once(*shares: Share, **options: Any) -> Case:
+    return case(threads(*shares, **options))
+
+
+def test_threads_whose_calls_end_as_if_each_were_alone() -> None:
+    tested = at_once(*READS, callbacks={"read": Callback()})
+    assert tested.expect[0].rule == "thread.no-cross-talk"
+    assert broken(tested, Seen("returned", threads=ALL_RIGHT)) == set()
+
+
+@pytest.mark.parametrize("what", ["wrong", "failed", "crossed"])
+def test_threads_that_meet(what: str) -> None:
+    tested = at_once(*READS, callbacks={"read": Callback()})
+    seen = Seen("returned", threads=replace(ALL_RIGHT, evidence="a read of ...", **{what: 1}))
+    verdict = judge(tested, Observation(tested.id, "test", calls=(seen,)), ALL)
+    assert [(f.rule, f.happened.endswith("; a read of ...")) for f in verdict.findings] == [("thread.no-cross-talk", True)]
+
+
+def test_files_that_threads_write_hold_in_the_end_what_was_written() -> None:
+    share = Share("write", "new.bin", Content("new"))
+    tested = at_once(share)
+
+    def wrote(path: str, content: Content) -> Seen:
+        after = State("file", 1, 0o644, content.size, content_digest(content))
+        return Seen("returned", threads=ALL_RIGHT, changes=(Change(path, "inside", State(), after),))
+
+    assert broken(tested, wrote("model/new.bin", Content("new"))) == set()
+    assert broken(tested, wrote("model/new.bin", Content("old"))) == {"thread.no-cross-talk"}
+    assert broken(tested, wrote("model/other.bin", Content("new"))) == {"thread.no-cross-talk"}
+    assert broken(case(tested.calls[0], File("model/new.bin", Content("new"))), Seen("returned", threads=ALL_RIGHT)) == set()
+
+
+def test_what_contradicts_the_specification_is_not_judged() -> None:
+    tested = at_once(Share("read", "good.bin", Content("something else")))
+    assert tested.expect[0].outcome == "either"
+    assert broken(tested, Seen("returned", threads=replace(ALL_RIGHT, wrong=100))) == set()
+
+
+def test_callbacks_that_were_never_at_work_at_once() -> None:
+    tested = at_once(*READS, callbacks={"read": Callback(waits=2)})
+    assert broken(tested, Seen("returned", threads=ALL_RIGHT)) == set()
+    alone = Seen("returned", threads=replace(ALL_RIGHT, most_in_flight=1))
+    assert broken(tested, alone) == {"thread.not-serialised"}
+    assert broken(tested, alone, profile("spec")) == set()
+
+
+def test_a_callback_that_calls_back_in_and_never_returns() -> None:
+    tested = at_once(*READS, callbacks={"read": Callback(reenters="r1.bin")})
+    assert broken(tested, Seen("returned", threads=ALL_RIGHT)) == set()
+    assert broken(tested, Seen("hang")) == {"thread.reentrant"}
+    assert broken(tested, Seen("hang"), profile("spec")) == set()
+    assert broken(at_once(*READS, callbacks={"read": Callback()}), Seen("hang")) == {"thread.no-cross-talk", "safe.no-hang"}
+
+
+STACK = ("Read target.cc:7", "epctx_read shim.cc:20")
+
+
+def test_a_report_of_the_thread_sanitizer() -> None:
+    seen = read_good(reports=(Report("thread", "data race", "data race on the global count", STACK, STACK),))
+    verdict = judge(GOOD_READ, Observation("test/one", "test", calls=(seen,)), ALL)
+    words = "data race on the global count in Read target.cc:7 from epctx_read shim.cc:20, against the same"
+    assert [(f.rule, f.happened) for f in verdict.findings] == [("thread.no-data-race", words)]
+
+
+def test_a_report_of_another_sanitizer() -> None:
+    overflow = Report("address", "heap-buffer-overflow", "heap-buffer-overflow", STACK[:1])
+    assert broken(GOOD_READ, read_good(reports=(overflow,))) == {"safe.no-crash"}
+    seen = Seen("crash", detail="killed by SIGABRT", reports=(overflow, replace(overflow, stack=STACK)))
+    verdict = judge(GOOD_READ, Observation("test/one", "test", calls=(seen,)), ALL)
+    (crash,) = (f for f in verdict.findings if f.rule == "safe.no-crash")
+    assert crash.happened == "it crashed (killed by SIGABRT); heap-buffer-overflow in Read target.cc:7; and 1 more"

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
+from epctx.attack import threads
 from epctx.case import (
     FAIL,
     INVALID_ARGUMENT,
@@ -32,6 +33,7 @@ from epctx.case import (
     Piece,
     Race,
     Resize,
+    Share,
     Socket,
     World,
 )
@@ -627,3 +629,45 @@ def _once(case: Case) -> float:
     start = time.perf_counter()
     predict(case)
     return time.perf_counter() - start
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------------
+
+SHARES = (Share("read", "r0", Content("r0")), Share("read", "r1", Content("r1")))
+
+
+@pytest.mark.parametrize(
+    ("callback", "rule"),
+    [
+        (Callback(), "thread.no-cross-talk"),
+        (Callback(waits=2), "thread.not-serialised"),
+        (Callback(reenters="r1"), "thread.reentrant"),
+        (Callback(waits=2, reenters="r1"), "thread.reentrant"),
+    ],
+)
+def test_threads_are_decided_by_what_their_callbacks_do(callback: Callback, rule: str) -> None:
+    expect = expectation(threads(*SHARES, callbacks={"read": callback}))
+    assert (expect.outcome, expect.rule, expect.content, expect.file) == ("accept", rule, None, None)
+
+
+@pytest.mark.parametrize(
+    ("share", "outcome"),
+    [
+        (Share("read", "good.bin", Content("model/good.bin")), "accept"),
+        (Share("read", "good.bin", Content("other")), "either"),
+        (Share("read", "good.bin", None), "either"),
+        (Share("read", "missing.bin", Content("x")), "either"),
+        (Share("read", "missing.bin", None), "accept"),
+        (Share("read", "../outside/secret.bin", None), "accept"),
+        (Share("read", "../outside/secret.bin", Content("outside/secret.bin")), "either"),
+        (Share("write", "new.bin", Content("x")), "accept"),
+        (Share("write", "../outside/new.bin", Content("x")), "either"),
+    ],
+)
+def test_each_share_is_held_against_the_specification(share: Share, outcome: str) -> None:
+    assert expectation(threads(share)).outcome == outcome
+
+
+def test_shares_do_not_see_each_other() -> None:
+    share = Share("read", "good.bin", Content("model/good.bin"))
+    assert expectation(threads(Share("write", "new.bin", Content("x")), share)).outcome == "accept"

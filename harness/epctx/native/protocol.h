@@ -134,7 +134,7 @@ struct ShareScript {
 };
 
 struct ThreadCounts {
-  uint32_t calls, right, wrong, failed, crossed, most_in_flight;
+  uint32_t calls, right, wrong, failed, crossed, alone, most_in_flight, reserved;
 };
 
 struct CallbackRecord {

@@ -222,6 +222,7 @@ def _seen(number: int, seen: Seen) -> RenderableType:
         )
     if threads := seen.threads:
         words = f"{threads.calls} calls: {threads.right} right, {threads.wrong} wrong, {threads.failed} failed"
+        words += f", {threads.alone} that end so alone, too" if threads.alone else ""
         row("threads", f"{words}; {threads.crossed} callbacks crossed, {threads.most_in_flight} at most at work at once")
         if threads.evidence:
             row("first", shown(threads.evidence.encode("utf-8", "backslashreplace"), 400))

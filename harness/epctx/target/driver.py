@@ -202,8 +202,8 @@ def _bulk_view(bulk: int, size: int) -> mmap.mmap:
 
 def _threads(data: bytes) -> ThreadsSeen:
     words = data[wire.THREAD_COUNTS.size :].decode("utf-8", "backslashreplace")
-    calls, right, wrong, failed, crossed, most = wire.THREAD_COUNTS.unpack_from(data)
-    return ThreadsSeen(calls, right, wrong, failed, crossed, most, words)
+    calls, right, wrong, failed, crossed, alone, most, _ = wire.THREAD_COUNTS.unpack_from(data)
+    return ThreadsSeen(calls, right, wrong, failed, crossed, alone, most, words)
 
 
 def _callback(data: bytes, bulk: int) -> CallbackSeen:

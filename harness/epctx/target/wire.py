@@ -25,7 +25,7 @@ RACE_KINDS = {"exchange": 0, "move": 1, "chdir": 2}
 RACE_COUNTS = struct.Struct("<6I")
 THREADS_SCRIPT = struct.Struct("<6I2i")
 SHARE = struct.Struct("<4I")
-THREAD_COUNTS = struct.Struct("<6I")
+THREAD_COUNTS = struct.Struct("<8I")
 REPLY = struct.Struct("<Ii12Q")
 
 HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2

@@ -37,6 +37,7 @@ struct Threads::Turn {
   const Share& share;
   const void* state;  // of its config
   Tally& tally;
+  Faults& faults;     // of its share
   bool within;        // a callback, from which it called the target again
   bool came;          // its write to a callback
   std::string wrong;  // what is wrong with its bytes, in words
@@ -74,20 +75,51 @@ Threads::Threads(std::string_view field) : script_(epctx::Take<ThreadsScript>(fi
 // --- the calls -------------------------------------------------------------------------------------------------------------
 
 void Threads::Run() {
-  std::vector<Tally> tallies(script_.count);
+  Tally all{0, 0, std::vector<Faults>(shares_.size()), {}};
+  std::vector<Tally> tallies(script_.count, all);
   std::vector<std::thread> threads;
   for (uint32_t i = 0; i < script_.count; ++i) threads.emplace_back(&Threads::Work, this, i, std::ref(tallies[i]));
   for (std::thread& thread : threads) thread.join();
+  counts_.most_in_flight = most_in_flight_;
   for (Tally& tally : tallies) {
-    counts_.calls += tally.counts.calls;
-    counts_.right += tally.counts.right;
-    counts_.wrong += tally.counts.wrong;
-    counts_.failed += tally.counts.failed;
-    counts_.crossed += tally.counts.crossed;
-    if (evidence_.empty()) evidence_ = std::move(tally.evidence);
+    counts_.calls += tally.calls;
+    counts_.right += tally.right;
+    for (size_t i = 0; i < shares_.size(); ++i) all.faults[i].Add(std::move(tally.faults[i]));
     if (thrown_.empty()) thrown_ = std::move(tally.thrown);
   }
-  counts_.most_in_flight = most_in_flight_;
+  for (size_t i = 0; i < shares_.size(); ++i) {
+    Faults& faults = all.faults[i];
+    if (!faults.Any()) continue;
+    if (thrown_.empty() && EndsSoAlone(i)) {
+      counts_.alone += faults.wrong + faults.failed;
+      continue;
+    }
+    counts_.wrong += faults.wrong;
+    counts_.failed += faults.failed;
+    counts_.crossed += faults.crossed;
+    if (evidence_.empty()) evidence_ = std::move(faults.evidence);
+  }
+}
+
+// Whether the call of a share, made once more and by itself, does not end as it should either: then other threads are not to
+// blame.
+bool Threads::EndsSoAlone(size_t index) {
+  waited_in_vain_ = true;
+  Tally tally{0, 0, std::vector<Faults>(shares_.size()), {}};
+  Make(index, tally, true);
+  return tally.faults[index].Any();
+}
+
+void Threads::Faults::Note(uint32_t Faults::* kind, const std::string& words) {
+  ++(this->*kind);
+  if (evidence.empty()) evidence = words;
+}
+
+void Threads::Faults::Add(Faults&& others) {
+  wrong += others.wrong;
+  failed += others.failed;
+  crossed += others.crossed;
+  if (evidence.empty()) evidence = std::move(others.evidence);
 }
 
 void Threads::Work(uint32_t thread, Tally& tally) {
@@ -102,7 +134,7 @@ void Threads::Make(size_t index, Tally& tally, bool within) {
   const Share& share = shares_[index];
   const size_t own = configs_.size() > 1 ? index : 0;
   const OrtEpContextConfig* config = configs_.empty() ? nullptr : &configs_[own];
-  Turn turn{share, configs_.empty() ? nullptr : &states_[own], tally, within, false, {}};
+  Turn turn{share, configs_.empty() ? nullptr : &states_[own], tally, tally.faults[index], within, false, {}};
   Turn* const before = std::exchange(t_turn, &turn);
   const Output output(share.write ? nullptr : target->output_new(), OutputDeleter{target});
   const Outcome outcome = Try([&] {
@@ -119,25 +151,20 @@ void Threads::Make(size_t index, Tally& tally, bool within) {
   const bool lost = share.write && Has(kWritesByCallback) && !turn.came && !met_stranger_.load(kRelaxed);
   if (lost) turn.wrong = " was accepted without its callback";
 
-  ++tally.counts.calls;
-  std::string how;
+  ++tally.calls;
+  const auto failed = [&](const std::string& how) { turn.faults.Note(&Faults::failed, Words(share) + how); };
   if (outcome.threw) {
-    ++tally.counts.failed;
     tally.thrown = outcome.text;
-    how = " threw: " + outcome.text;
+    failed(" threw: " + outcome.text);
   } else if (outcome.code != ORT_OK && !share.refused) {
-    ++tally.counts.failed;
-    how = " was refused with code " + std::to_string(outcome.code) + ": " + outcome.text;
+    failed(" was refused with code " + std::to_string(outcome.code) + ": " + outcome.text);
   } else if (outcome.code == ORT_OK && share.refused) {
-    ++tally.counts.failed;
-    how = " was accepted";
+    failed(" was accepted");
   } else if (!share.refused && !turn.wrong.empty()) {
-    ++tally.counts.wrong;
-    how = turn.wrong;
+    turn.faults.Note(&Faults::wrong, Words(share) + turn.wrong);
   } else {
-    ++tally.counts.right;
+    ++tally.right;
   }
-  if (tally.evidence.empty() && !how.empty()) tally.evidence = Words(share) + how;
 }
 
 std::string Threads::WordsOn(std::string_view bytes) const {
@@ -183,11 +210,8 @@ void Threads::Reenter(int32_t index) {
 void Threads::Compare(const void* state, std::string_view name, const char* direction) {
   if (t_turn == nullptr) return met_stranger_.store(true, kRelaxed);  // a thread of the target's own
   if (state == t_turn->state && name == t_turn->share.name) return;
-  Tally& tally = t_turn->tally;
-  ++tally.counts.crossed;
-  if (!tally.evidence.empty()) return;
   const std::string with = state == t_turn->state ? "for " + Quoted(name) : "with " + WordsOn(state);
-  tally.evidence = Words(t_turn->share) + " had its " + direction + " callback called " + with;
+  t_turn->faults.Note(&Faults::crossed, Words(t_turn->share) + " had its " + direction + " callback called " + with);
 }
 
 std::string Threads::WordsOn(const void* state) const {

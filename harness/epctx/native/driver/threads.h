@@ -46,9 +46,19 @@ class Threads {
  private:
   explicit Threads(std::string_view field);
 
+  // How the calls of a share ended that did not end as it says, and the first of them in words.
+  struct Faults {
+    uint32_t wrong = 0, failed = 0, crossed = 0;
+    std::string evidence;
+
+    bool Any() const { return wrong + failed + crossed > 0; }
+    void Note(uint32_t Faults::* kind, const std::string& words);
+    void Add(Faults&& others);
+  };
   struct Tally {
-    ThreadCounts counts = {};
-    std::string evidence, thrown;
+    uint32_t calls = 0, right = 0;
+    std::vector<Faults> faults;  // by share
+    std::string thrown;
   };
   struct Turn;
   class Flight;
@@ -56,6 +66,7 @@ class Threads {
   bool Has(ThreadsFlag flag) const { return (script_.flags & flag) != 0; }
   void Work(uint32_t thread, Tally& tally);
   void Make(size_t index, Tally& tally, bool within);
+  bool EndsSoAlone(size_t index);
   void Reenter(int32_t index);
   void Compare(const void* state, std::string_view name, const char* direction);
   std::string WordsOn(std::string_view bytes) const;

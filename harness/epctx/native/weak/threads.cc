@@ -126,6 +126,7 @@ template <typename Use>
 OrtStatus* UnlessBusy(const Call& call, Use use) {
   static std::atomic<bool> busy = false;
   if (busy.exchange(true)) return call.api.CreateStatus(ORT_FAIL, "another call is in progress");
+  Pause();
   OrtStatus* status = use();
   busy = false;
   return status;
