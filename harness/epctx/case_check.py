@@ -407,6 +407,10 @@ def _free(at: str, name: Name, tree: Tree) -> Place:
     return Place([*above.nodes, above.nodes[-1]], [*above.names, leaf])
 
 
+_THREADED = ("read_callback", "write_callback", "allocator", "threads")
+"""The options that a call of several threads may have."""
+
+
 def _threads(at: str, case: Case, call: Call, threads: Threads) -> None:
     _range(f"{at}.threads.count", threads.count, 1, MAX_THREADS)
     _range(f"{at}.threads.rounds", threads.rounds, 1, MAX_ROUNDS // threads.count)
@@ -421,14 +425,14 @@ def _threads(at: str, case: Case, call: Call, threads: Threads) -> None:
         raise Wrong(f"{at}.op", "the op of a call of several threads is write where one of its shares is a write, else read")
     if call.name is not None or call.payload is not None:
         raise Wrong(f"{at}.threads", "names and payloads of a call of several threads are those of its shares; leave them out")
-    if call.fallback is not msgspec.UNSET or call.held or call.moves or call.resize or call.race:
-        raise Wrong(f"{at}.threads", "several threads make plain calls: no fallback name, held, moves, resize or race")
+    if call != Call(call.op, None, call.source, None, **{option: getattr(call, option) for option in _THREADED}):
+        raise Wrong(f"{at}.threads", f"besides its op and source, a call of several threads has {', '.join(_THREADED)} only")
     asked = {"read": call.read_callback is not None, "write": call.write_callback is not None}
     if threads.configs == "each" and not any(asked.values()):
         raise Wrong(f"{at}.threads.configs", "without a callback there is no config, and so none for each share; write one")
     known = {raw(share.name) for share in threads.shares}
     for which, callback in _callbacks(call):
-        if callback.content is not None or callback.code:
+        if callback.content is not None or callback.code or callback.size is not None:
             raise Wrong(f"{at}.{which}", "the callbacks of several threads answer with the contents of the shares; leave it out")
         if callback.reenters is not None and raw(callback.reenters) not in known:
             raise Wrong(f"{at}.{which}.reenters", f"{shown(callback.reenters)} is the name of no share; use one of theirs")

@@ -65,16 +65,23 @@ Threads::Threads(std::string_view field) : script_(epctx::Take<ThreadsScript>(fi
   if (shares_.empty()) throw BadMessage{"threads have no share"};
   if (!Has(kReadsByCallback) && !Has(kWritesByCallback)) return;
   states_.resize(Has(kConfigForEach) ? shares_.size() : 1);
-  for (uint64_t& state : states_) {
-    OrtEpContextConfig& config = configs_.emplace_back();
-    if (Has(kReadsByCallback)) config.read = {&Threads::Read, &state};
-    if (Has(kWritesByCallback)) config.write = {&Threads::Write, &state};
-  }
 }
 
 // --- the calls -------------------------------------------------------------------------------------------------------------
 
+void Threads::TakeConfigs() {
+  for (uint64_t& state : states_) {
+    Registered callbacks;
+    if (Has(kReadsByCallback)) callbacks.read = &Threads::Read;
+    if (Has(kWritesByCallback)) callbacks.write = &Threads::Write;
+    callbacks.read_state = callbacks.write_state = &state;
+    Config& config = configs_.emplace_back();
+    if (Try([&] { return config.Take(Api(), callbacks); }).code != ORT_OK) throw BadMessage{"the runtime gives no config"};
+  }
+}
+
 void Threads::Run() {
+  TakeConfigs();
   Tally all{0, 0, std::vector<Faults>(shares_.size()), {}};
   std::vector<Tally> tallies(script_.count, all);
   std::vector<std::thread> threads;
@@ -99,6 +106,7 @@ void Threads::Run() {
     counts_.crossed += faults.crossed;
     if (evidence_.empty()) evidence_ = std::move(faults.evidence);
   }
+  configs_.clear();
 }
 
 // Whether the call of a share, made once more and by itself, does not end as it should either: then other threads are not to
@@ -133,7 +141,7 @@ void Threads::Work(uint32_t thread, Tally& tally) {
 void Threads::Make(size_t index, Tally& tally, bool within) {
   const Share& share = shares_[index];
   const size_t own = configs_.size() > 1 ? index : 0;
-  const OrtEpContextConfig* config = configs_.empty() ? nullptr : &configs_[own];
+  const OrtEpContextConfig* config = configs_.empty() ? nullptr : configs_[own].get();
   Turn turn{share, configs_.empty() ? nullptr : &states_[own], tally, tally.faults[index], within, false, {}};
   Turn* const before = std::exchange(t_turn, &turn);
   const Output output(share.write ? nullptr : target->output_new(), OutputDeleter{target});

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config.h"
 #include "protocol.h"
 #include "runtime.h"
 #include "target.h"
@@ -64,6 +65,7 @@ class Threads {
   class Flight;
 
   bool Has(ThreadsFlag flag) const { return (script_.flags & flag) != 0; }
+  void TakeConfigs();
   void Work(uint32_t thread, Tally& tally);
   void Make(size_t index, Tally& tally, bool within);
   bool EndsSoAlone(size_t index);
@@ -78,7 +80,7 @@ class Threads {
   ThreadsScript script_;
   std::vector<Share> shares_;
   std::vector<uint64_t> states_;  // of the configs: only their addresses are used
-  std::deque<OrtEpContextConfig> configs_;
+  std::deque<Config> configs_;
   std::atomic<uint32_t> ready_ = 0, in_flight_ = 0, most_in_flight_ = 0;
   std::atomic<bool> waited_in_vain_ = false, met_stranger_ = false;
   ThreadCounts counts_ = {};
