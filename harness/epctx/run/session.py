@@ -89,6 +89,7 @@ class Session:
             self.end()
             raise TargetError(f"The target {launch.target} cannot be loaded: {reason}")
         self.hello = hello
+        self.reports()  # what came up while it started is of no call
 
     def serves(self, launch: Launch, limits: Limits, guarded: bool) -> bool:
         """Whether this session can run a case of that target under those limits, guarded or not."""

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -191,13 +192,14 @@ union CompileTable {
 OrtApi* g_api = nullptr;
 OrtEpApi* g_ep_api = nullptr;
 CompileTable g_compile;
-bool g_accessors = true, g_lent = false, g_nowhere = false;
-bool* g_missed = &g_nowhere;
+bool g_accessors = true, g_lent = false;
+std::atomic<bool> g_nowhere = false;  // several threads may note it
+std::atomic<bool>* g_missed = &g_nowhere;
 
 const OrtCompileApi* GetCompileApi() noexcept { return &g_compile.api; }
 
 [[noreturn]] void Absent() {
-  *g_missed = true;
+  g_missed->store(true, std::memory_order_relaxed);
   std::fputs("epctx: the target called a function that this ONNX Runtime does not have\n", stderr);
   std::abort();
 }
@@ -256,7 +258,7 @@ void Lend(bool lent) noexcept {
   FillTables();
 }
 
-void NoteMissed(bool* missed) noexcept { g_missed = missed; }
+void NoteMissed(std::atomic<bool>* missed) noexcept { g_missed = missed; }
 
 void OfferAccessors(bool offered) noexcept {
   if (offered == g_accessors) return;
@@ -277,7 +279,7 @@ OrtExperimentalFnPtr ConfigFunctionByName(const char* name) noexcept {
   const auto found = known.find(name);
   if (found == known.end()) return nullptr;
   if (g_generation == Generation::kTables && !g_lent) {
-    *g_missed = true;
+    g_missed->store(true, std::memory_order_relaxed);
     return nullptr;
   }
   const bool accessor = found->second == AsExperimental(&GetRead) || found->second == AsExperimental(&GetWrite);

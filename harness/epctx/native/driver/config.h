@@ -6,6 +6,8 @@
 // compilation only: outside of one the driver's own accessor adds it.
 #pragma once
 
+#include <atomic>
+
 #include "onnxruntime_c_api.h"
 
 namespace epctx {
@@ -37,7 +39,7 @@ Generation RuntimeGeneration() noexcept;
 void Lend(bool lent) noexcept;
 
 // Where it is noted, as true, that a target looked for what the runtime does not have and does not lend.
-void NoteMissed(bool* missed) noexcept;
+void NoteMissed(std::atomic<bool>* missed) noexcept;
 
 // From now on the runtime offers the functions that give the callbacks of a config, by name and in its table, or does not.
 void OfferAccessors(bool offered) noexcept;

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "config.h"
 #include "runtime.h"
 #include "target.h"
@@ -16,7 +18,8 @@ constexpr unsigned kSeconds = 5;
 
 // What the other process leaves behind, however it ends.
 struct Found {
-  bool missed, called;
+  std::atomic<bool> missed;
+  bool called;
 };
 
 OrtStatus* NoteCall(void* called, const char*, OrtAllocator*, void** buffer, size_t* size) noexcept {
