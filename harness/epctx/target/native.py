@@ -71,7 +71,7 @@ def ep(spec: TargetSpec) -> Launch:
         raise TargetError(f"The target {spec.text} runs in sessions of onnxruntime, which is not installed.")
     driver, library = build.build_all([build.DRIVER, build.EP])
     launch = _launch(spec, driver, library, f"helper=weak={weak}" if weak else "", "posix")
-    return replace(launch, sessions=True)
+    return replace(launch, sessions=True, sanitizer=None)
 
 
 def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platform) -> Launch:
@@ -80,7 +80,7 @@ def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platfo
 
 
 def _launch(spec: TargetSpec, driver: Path, library: Path, settings: str, platform: Platform) -> Launch:
-    return Launch(spec.text, str(driver), str(library), settings, str(onnxruntime_library() or ""), platform, spec.sanitizer)
+    return Launch(spec.text, str(driver), str(library), settings, str(onnxruntime_library() or ""), platform, sanitizer=spec.sanitizer)
 
 
 def _platform(spec: TargetSpec) -> Platform:
