@@ -83,7 +83,7 @@ def callers_allocator(path: str) -> Draft:
 @family.benign("thread.no-cross-talk", "name.opaque-to-callback", configs=CONFIGS)
 def names_alike(configs: Configs) -> Draft:
     """Names that differ in their last byte, in case, or in what a path would make of them, are told apart ({configs} config)."""
-    names = ("engine.bin", "engine.bim", "Engine.bin", "./engine.bin", "a/../engine.bin", "/engine.bin", "engine.bin ")
+    names = ("engine.bin", "engine.bim", "Engine.bin", "./engine.bin", "a/../engine.bin", "{root}/engine.bin", "engine.bin ")
     some = [Share("read", name, Content(f"alike {n}")) for n, name in enumerate(names)]
     return scene(calls=threads(*some, callbacks={"read": ASKED}, configs=configs))
 

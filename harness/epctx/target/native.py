@@ -80,7 +80,8 @@ def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platfo
 
 
 def _launch(spec: TargetSpec, driver: Path, library: Path, settings: str, platform: Platform) -> Launch:
-    return Launch(spec.text, str(driver), str(library), settings, str(onnxruntime_library() or ""), platform, sanitizer=spec.sanitizer)
+    ort = str(onnxruntime_library() or "")
+    return Launch(spec.text, str(driver), str(library), settings, ort, platform, sanitizer=spec.sanitizer)
 
 
 def _platform(spec: TargetSpec) -> Platform:
