@@ -79,7 +79,7 @@ FULL = Case(
         Call("read", "x", race=Race("model/link", "moved", 5, "move")),
         Call("read", "x", race=Race("model", "outside", 5, "chdir")),
         Call("read", "//host/share/x", read_callback=Callback(Content("c"), size=5, waits=2, reenters="y"), lingers=True),
-        Call("write", "x", payload=None, null_size=7),
+        Call("write", "x", payload=None, null_size=7, config=True),
         Call("load"),
     ),
     Model("cache/model.onnx", "model.onnx", (Node((Attribute("embed_mode", number=0), Attribute("notes", texts=("a", "b")))),)),

@@ -119,25 +119,29 @@ def read(
     *,
     source: Source = "model",
     callback: Callback | None = None,
+    other: Callback | None = None,
     config: bool = False,
     allocator: Allocator = "default",
     held: bool = False,
     moves: bool = False,
     accessors: bool = True,
+    lingers: bool = False,
     resize: Resize | None = None,
     race: Race | None = None,
 ) -> Call:
-    """A read of ``name``; the options are those of ``Call``."""
+    """A read of ``name``; the options are those of ``Call``, and ``other`` is a write callback."""
     return Call(
         "read",
         name,
         source,
         read_callback=callback,
+        write_callback=other,
         config=config,
         allocator=allocator,
         held=held,
         moves=moves,
         accessors=accessors,
+        lingers=lingers,
         resize=resize,
         race=race,
     )
@@ -148,22 +152,28 @@ def write(
     *,
     source: Source = "model",
     payload: Content | None = PAYLOAD,
+    null_size: int = 0,
     fallback: Name | msgspec.UnsetType | None = msgspec.UNSET,
     callback: Callback | None = None,
+    other: Callback | None = None,
     config: bool = False,
     accessors: bool = True,
+    lingers: bool = False,
     race: Race | None = None,
 ) -> Call:
-    """A write of ``payload`` to ``name``; the options are those of ``Call``."""
+    """A write of ``payload`` to ``name``; the options are those of ``Call``, and ``other`` is a read callback."""
     return Call(
         "write",
         name,
         source,
         payload=payload,
+        null_size=null_size,
         fallback=fallback,
+        read_callback=other,
         write_callback=callback,
         config=config,
         accessors=accessors,
+        lingers=lingers,
         race=race,
     )
 

@@ -316,7 +316,7 @@ class Call(Struct, frozen=True):
     held: bool = False
     """read: the output holds data of an earlier read before the call."""
     moves: bool = False
-    """read: afterwards the output is moved, move-assigned, moved onto itself and replaced, before it is destroyed."""
+    """read: afterwards the output is moved, move-assigned, moved onto itself and replaced, before another thread destroys it."""
     accessors: bool = True
     """Whether the runtime offers the functions that give the callbacks of a config; without them a config is of no use."""
     lingers: bool = False

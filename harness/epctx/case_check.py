@@ -37,6 +37,8 @@ from epctx.spec.tree import NAME_MAX, PATH_MAX, ROOT, Place, Tree
 MAX_ENTRIES = 256
 MAX_CALLS = 64
 MAX_WAITS = 64
+MAX_CLAIM = (1 << 63) - 1
+"""A size that is only said: nothing is allocated for it."""
 MAX_ROUNDS = 10_000
 MAX_THREADS = 32
 MAX_SHARES = 64
@@ -368,7 +370,7 @@ def _calls(case: Case, tree: Tree) -> None:
         at = f"$.calls[{index}]"
         for which, callback in _callbacks(call):
             _callback(f"{at}.{which}", callback)
-        _range(f"{at}.null_size", call.null_size, 0, MAX_SPARSE)
+        _range(f"{at}.null_size", call.null_size, 0, MAX_CLAIM)
         if call.null_size and (call.op != "write" or call.payload is not None):
             raise Wrong(f"{at}.null_size", "only a write without a payload gives a size of its own; make the payload null")
         if call.resize is not None:
@@ -451,7 +453,7 @@ def _callback(at: str, callback: Callback) -> None:
     _range(f"{at}.code", callback.code, 0, (1 << 31) - 1)
     _range(f"{at}.waits", callback.waits, 0, MAX_WAITS)
     if callback.size is not None:
-        _range(f"{at}.size", callback.size, 0, MAX_SPARSE)
+        _range(f"{at}.size", callback.size, 0, MAX_CLAIM)
     if callback.reenters is not None and not raw(callback.reenters):
         raise Wrong(f"{at}.reenters", "a callback reads or writes a name, which is not empty; leave it out for none")
 

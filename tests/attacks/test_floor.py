@@ -190,6 +190,31 @@ CALLBACKS = {
     "a caller's allocator": "callbacks/caller-allocator[{callback,file},96]",
     "fallback name unused, empty, hostile": "callbacks/fallback-{unused,empty,is-a-path}[*]",
     "logical name": "callbacks/logical-name-is-not-a-path[{parent,absolute},new]",
+    "NULL and size": "callbacks/null-with-size[{1,2-63},{fresh,held}]",
+    "NULL and 0, buffer and 0": "callbacks/empty-payload[{null,empty-buffer,unused-buffer},{fresh,held}]",
+    "allocate then fail": "callbacks/allocates-then-fails[{0,96},{default,caller},{fresh,held}]",
+    "fail with size set": "callbacks/fails-with-size[{1,2-40},{fresh,held}]",
+    "each error code": "callbacks/every-code-comes-back[RW,{1,2,3,4,5,6,7,8,9,10,11}]",
+    "empty, long, non-UTF-8 text": "callbacks/text-comes-back-verbatim[RW,{empty,long,undecodable}]",
+    "size smaller than allocated": "callbacks/buffer-larger-than-data[*]",
+    "size larger than allocated": "callbacks/buffer-smaller-than-its-size[{97,4096}]",
+    "callback and file, FIFO, link out": "callbacks/file-is-left-alone[RW,{existing,fifo,link-outside,outside}]",
+    "callback fails and the file is there": "callbacks/failure-is-not-a-reason-for-a-file[RW,{existing,fifo,absent}]",
+    "no sidecar": "callbacks/failure-is-not-a-reason-for-the-fallback[{new,existing}]",
+    "state": "callbacks/state[RW] callbacks/state-in-turns",
+    "write NULL with size, with 0": "callbacks/null-payload-with-size[96,{callback,file}] callbacks/null-payload-without-size[*]",
+    "only one direction": "callbacks/only-the-other-callback[RW,{model,caller},existing]",
+    "no callback": "callbacks/without-{config,callbacks}[RW,*]",
+    "late callbacks": "callbacks/nothing-comes-late[RW,*]",
+}
+
+CHUNKING = {
+    "whole payload once per name": "chunking/whole-payload[{0,1,1024,4097,65537}]",
+    "several names": "chunking/several-names[*]",
+    "same name twice": "chunking/same-name-twice[{shorter,longer}]",
+    "huge payload": "chunking/payload-of-64-mib",
+    "interleaved names": "chunking/names-in-turns[{before,after}]",
+    "no further piece after an error": "chunking/nothing-follows-an-error[*]",
 }
 
 PLAINTEXT = {
@@ -247,6 +272,7 @@ FLOOR = {
         "models": MODELS,
         "callbacks": CALLBACKS,
         "plaintext": PLAINTEXT,
+        "chunking": CHUNKING,
         "races": RACES,
         "threads": THREADS,
         "field": FIELD,

@@ -48,6 +48,25 @@ def test_the_reference_holds(epctx: Epctx) -> None:
     assert "critical" not in result.output
 
 
+def test_a_target_that_declares_chunking_is_held_to_that(epctx: Epctx, tmp_path: Path) -> None:
+    declared = "the target declares ordered chunking: its writes are judged by chunk.declared"
+    held = epctx("check", "reference?chunking=ordered", "--only", "chunking/*", "--json", tmp_path / "r.jsonl")
+    assert held.exit_code == 0, held.output
+    assert declared in held.output.splitlines()
+    head, lines, _ = jsonl.read(tmp_path / "r.jsonl")
+    assert head.chunking
+    counts = {line.verdict.case: len(line.observation.calls[0].callbacks) for line in lines}
+    assert counts["chunking/whole-payload[65537]"] == 3
+
+    assert epctx("check", "weak:writes-in-halves?chunking=ordered", "--only", "chunking/*").exit_code == 0
+    broken = epctx("check", "weak:writes-in-halves", "--only", "chunking/whole-payload*")
+    assert (broken.exit_code, declared in broken.output) == (1, False)
+    assert "high  chunk.single-write" in broken.output
+    wrong = epctx("check", "weak:chunks-out-of-order", "--only", "chunking/whole-payload*")
+    assert (wrong.exit_code, declared in wrong.output) == (1, True)
+    assert "high  chunk.declared" in wrong.output
+
+
 def test_the_documents_helper_loses_short_writes_and_refuses_new_files_beside_a_bare_model(epctx: Epctx) -> None:
     result = epctx("check", "weak:S7", "--only", "sizes/file-size-limit*", "--only", "traversal/new-file-by-storage*")
     assert result.exit_code == 1

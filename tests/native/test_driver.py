@@ -191,6 +191,11 @@ def test_a_null_buffer_may_have_a_size(reference: Running) -> None:
     assert (called.null, called.size) == (True, 0)
 
 
+def test_a_config_may_have_no_callbacks(reference: Running) -> None:
+    assert reference.read("good.bin", config=True) == (OK, b"good" * 24)
+    assert reference.read("good.bin", config=True, accessors=False) == (NOT_IMPLEMENTED, b"")
+
+
 def test_an_invocation_is_recorded_with_its_circumstances(reference: Running) -> None:
     seen = reference.call(Call("read", allocator="caller", read_callback=Callback(Content("c"))), "name").seen
     (called,) = seen.callbacks

@@ -31,7 +31,8 @@ def test_each_breaks_rules_that_exist() -> None:
 
 
 def test_every_rule_has_a_weak_target_that_breaks_it() -> None:
-    assert RULES.keys() - {rule for w in weaknesses() for rule in w.breaks} == set()
+    judged = {rule.id for rule in RULES.values() if not rule.informational}
+    assert judged - {rule for w in weaknesses() for rule in w.breaks} == set()
 
 
 def test_each_starts(start: Callable[..., Running]) -> None:

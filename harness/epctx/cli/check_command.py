@@ -64,10 +64,12 @@ def command(
     \b
     reference    the bundled helper
                  ?platform=windows    with the name rules of Windows
+                 ?chunking=ordered    writing in pieces, and declared so
     weak:NAME    the same with one fault; see `epctx list weak`
     header:PATH  a C++ header with the reference signatures
                  ?namespace=NS        where its functions are
                  &include=DIR         where its includes are
+                 &chunking=ordered    if it writes payloads in pieces
     lib:PATH     a shared library with the ABI of epctx_target.h
 
     Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged.
@@ -84,7 +86,7 @@ def command(
         report = stack.enter_context(JsonLines(json_path)) if json_path else None
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
-        judging = profile(profile_name, policies, launch.platform, conditions.ort)
+        judging = profile(profile_name, policies, launch.platform, conditions.ort, launch.chunking)
         head = Header(
             target,
             judging.name,
@@ -100,6 +102,7 @@ def command(
             unboxed=unboxed,
             sanitizer=sanitizer,
             instrumented=launch.instrumented,
+            chunking=launch.chunking,
             files=tuple(map(str, files)),
             skipped=skipped,
         )

@@ -45,7 +45,7 @@ def command(
     chosen = options.find_case(case, files)
     launch = options.prepared(target, console, sanitizer)
     with Runner(jobs=1, box="none" if unboxed else None) as runner, console.busy(f"running {chosen.id}"):
-        judging = profile(profile_name, policies, launch.platform, runner.conditions(launch).ort)
+        judging = profile(profile_name, policies, launch.platform, runner.conditions(launch).ort, launch.chunking)
         _, observation = next(runner.run(launch, [chosen]))
     verdict = judge(chosen, observation, judging)
     console.print(case_detail(chosen, expectations(chosen, judging)))

@@ -29,7 +29,7 @@ enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3 };
 enum RequestFlag : uint32_t {
   kGraph = 1u << 0,             // the name comes from a model: the target gets an OrtGraph whose model path is kModelPath
   kHeld = 1u << 1,              // the output holds data of an earlier read (made through a read callback) before the call
-  kMoves = 1u << 2,             // exercise moves of the output afterwards
+  kMoves = 1u << 2,             // exercise moves of the output afterwards, and destroy it in another thread
   kSeparateFallback = 1u << 3,  // write: call the overload with a fallback name (kFallback; absent: NULL)
   kPayloadInBulk = 1u << 4,     // write: the payload is the first `payload_size` bytes of fd 4
   kNullPayload = 1u << 5,       // write: the buffer is NULL, and its size `payload_size`

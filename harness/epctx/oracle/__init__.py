@@ -2,6 +2,7 @@
 
 from epctx.oracle import (  # noqa: F401  (they register rules)
     callbacks,
+    chunking,
     containment,
     files,
     models,

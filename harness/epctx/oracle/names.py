@@ -96,7 +96,7 @@ def opaque_to_callback(look: Look) -> Ruling:
     """
     wanted = raw(look.call.name or "", look.root).partition(b"\0")[0].hex()
     names = [c.name for c in look.seen.callbacks]
-    if wanted in names and look.accepted:
+    if wanted in names:
         return HELD
     got = ", ".join(shown(bytes.fromhex(n)) for n in names) or "no name"
     return Broken(f"the callback is given {shown(look.call.name)}", f"it was given {got}; {look.happened}")

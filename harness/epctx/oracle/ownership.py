@@ -13,7 +13,7 @@ LARGE = 1 << 20
 def _delivered(look: Look) -> Content | None:
     """What a scripted read callback handed over, if the call took it, it is not empty, and what becomes of it is seen."""
     script = look.call.read_callback
-    content = script.content if script and script.code == 0 else None
+    content = script.content if script and script.code == 0 and script.size != 0 else None
     taken = look.accepted and look.call.op == "read" and look.expect.outcome == "accept"
     return content if content and content.size and taken and not look.seen.session else None
 
@@ -61,7 +61,8 @@ def moves(look: Look) -> Ruling:
     "high",
     "Read with file fallback",
     applies=lambda look: (
-        look.accepted and look.call.allocator == "caller" and look.seen.output is not None and look.seen.output.size > 0
+        any(not (c.allocator_ok or c.late) for c in look.seen.callbacks)
+        or (look.accepted and look.call.allocator == "caller" and look.seen.output is not None and look.seen.output.size > 0)
     ),
 )
 def caller_allocator(look: Look) -> Ruling:
@@ -72,6 +73,8 @@ def caller_allocator(look: Look) -> Ruling:
     memory = look.seen.memory
     if memory.caller_released:
         return Broken("the caller's allocator stays the caller's", "it was released")
+    if any(not (c.allocator_ok or c.late) for c in look.seen.callbacks):
+        return Broken("the callback is given the caller's allocator, or else the default one", "it was given another one")
     if not memory.caller_allocated:
         return Broken("the buffer comes from the caller's allocator", "nothing was allocated through it")
     return HELD

@@ -24,7 +24,8 @@ DESIGN, EXPERIMENTAL, STABLE = "the design document", "ONNX Runtime 1.28 to 1.30
 class Profile(Struct, frozen=True):
     """Rules of ``tiers`` must hold; those of other tiers are reported as notes. ``policies`` maps policy rules to a stance.
 
-    ``contract`` says in words whose demands those of tier spec and stable are.
+    ``contract`` says in words whose demands those of tier spec and stable are. ``platform`` and ``chunking`` are what the target
+    declares about itself: whose rules for names it follows, and that it writes a payload in pieces.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Profile(Struct, frozen=True):
     policies: dict[str, Stance] = {}
     platform: Platform = "posix"
     contract: str = DESIGN
+    chunking: bool = False
 
     def stance(self, rule: str) -> Stance:
         """How a rule of tier ``policy`` is judged; ``report`` unless the profile says otherwise."""
@@ -72,8 +74,14 @@ def contract_of(ort: str) -> str:
     return "ort-1.31" if int(release[1]) >= 31 else "ort-1.28"
 
 
-def profile(name: str | None = None, policies: tuple[str, ...] = (), platform: Platform = "posix", ort: str = "") -> Profile:
-    """The profile ``name`` with policies given as ``rule=stance`` and the target's platform; UsageError for unknown words.
+def profile(
+    name: str | None = None,
+    policies: tuple[str, ...] = (),
+    platform: Platform = "posix",
+    ort: str = "",
+    chunking: bool = False,
+) -> Profile:
+    """The profile ``name`` with policies given as ``rule=stance``, and what the target declares; UsageError for unknown words.
 
     ``ort`` is the version of the ONNX Runtime that the target meets. Without a name it chooses the profile, and ``hardened``
     includes what its contract demands.
@@ -84,7 +92,7 @@ def profile(name: str | None = None, policies: tuple[str, ...] = (), platform: P
         raise UsageError(f"There is no profile {name!r}; choose one of {', '.join(PROFILES)}.")
     if chosen.name == "hardened":
         chosen = replace(chosen, tiers=(*own.tiers, "hardened"), contract=own.contract)
-    return replace(chosen, policies={**chosen.policies, **stances(policies)}, platform=platform)
+    return replace(chosen, policies={**chosen.policies, **stances(policies)}, platform=platform, chunking=chunking)
 
 
 def stances(policies: tuple[str, ...]) -> dict[str, Stance]:

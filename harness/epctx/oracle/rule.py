@@ -166,9 +166,10 @@ class Rule:
 
     ``statement`` is the first paragraph of the docstring of the function that judges it, ``why`` the rest. A rule with a
     ``condition`` looks at every call that meets it; any other one only at calls that the specification decides by it.
+    An ``informational`` rule tells something for the report and is never broken.
     """
 
-    __slots__ = ("_test", "condition", "id", "severity", "source", "statement", "tier", "why")
+    __slots__ = ("_test", "condition", "id", "informational", "severity", "source", "statement", "tier", "why")
 
     def __init__(
         self,
@@ -178,9 +179,10 @@ class Rule:
         source: str,
         applies: Callable[[Look], bool] | None,
         test: Callable[[Look], Ruling],
+        informational: bool = False,
     ) -> None:
         self.id, self.tier, self.severity, self.source = id, tier, severity, source
-        self.condition, self._test = applies, test
+        self.condition, self._test, self.informational = applies, test, informational
         text = inspect.getdoc(test) or ""
         self.statement, _, self.why = (part.strip() for part in text.partition("\n\n"))
 
@@ -198,18 +200,24 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(
-    id: str, tier: Tier, severity: Severity, source: str, applies: Callable[[Look], bool] | None = None
+    id: str,
+    tier: Tier,
+    severity: Severity,
+    source: str,
+    applies: Callable[[Look], bool] | None = None,
+    informational: bool = False,
 ) -> Callable[[Callable[[Look], Ruling]], Callable[[Look], Ruling]]:
     """Register a function as the rule ``id``.
 
     Without ``applies`` the rule looks at the calls that the specification decides by it (``expect.rule``), with it at every
     call for which it answers true. ``source`` names the clause: a heading of the design document, or where else it is from.
+    An ``informational`` rule answers with ``Noted`` alone.
     """
 
     def register(test: Callable[[Look], Ruling]) -> Callable[[Look], Ruling]:
         if id in RULES:
             raise ValueError(f"two rules have the id {id}")
-        RULES[id] = Rule(id, tier, severity, source, applies, test)
+        RULES[id] = Rule(id, tier, severity, source, applies, test, informational)
         return test
 
     return register

@@ -127,13 +127,14 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
         words.append(f"a NULL buffer of {call.null_size:,} bytes")
     if call.allocator != "default":
         words.append(f"allocator {call.allocator}")
-    for flag, label in (
-        (call.config, "config without a callback"),
-        (not call.accessors, "the runtime does not give callbacks"),
+    flags = (
         (call.held, "into an output that holds data"),
         (call.moves, "then moves the output"),
-    ):
-        words += [label] if flag else []
+        (call.config, "with a config that has no callback"),
+        (not call.accessors, "where the runtime cannot give callbacks"),
+        (call.lingers, "then waits for late callbacks"),
+    )
+    words += [label for flag, label in flags if flag]
     if call.resize:
         words.append(f"while {shown(call.resize.path)} becomes {call.resize.size} bytes")
     if call.race:

@@ -43,6 +43,8 @@ class Header(Struct, frozen=True, tag="header"):
     sanitizer: Sanitizer | None = None
     instrumented: bool = True
     """Whether the target was built for the sanitizer, and not the driver alone."""
+    chunking: bool = False
+    """Whether the target declares that it hands payloads to a write callback in pieces."""
     files: tuple[str, ...] = ()
     """The case files that were run in place of the listed cases."""
     skipped: dict[str, str] = {}

@@ -37,6 +37,8 @@ def header(console: Console, head: Header) -> None:
         console.print(
             Text(f"{head.sanitizer} sanitizer: the target is {built}", style="dim" if head.instrumented else "bold yellow")
         )
+    if head.chunking:
+        console.print(Text("the target declares ordered chunking: its writes are judged by chunk.declared", style="dim"))
 
 
 def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: Header, *, everything: bool = False) -> None:

@@ -105,8 +105,6 @@ def _accept_rule(scene: Scene, call: Call, name: bytes, place: Place, content: C
         return "name.no-expansion"
     if not name.isascii() and not windows.valid_utf8(name):
         return "name.invalid-utf8"
-    if call.write_callback is not None or (call.op == "write" and call.read_callback is not None):
-        return "cb.directions-independent"
     if content is not None and content.size != 96:
         return "size.exact"
     return "contain.accept-inside"

@@ -12,6 +12,7 @@ import re
 import msgspec
 
 from epctx.case import (
+    FAIL,
     INVALID_ARGUMENT,
     NOT_IMPLEMENTED,
     OK,
@@ -64,22 +65,26 @@ def _predict(scene: Scene, case: Case, call: Call) -> Expect:
         return _load(scene, case, call)
     if not (name := _bytes(call.name)):
         return refuse("name.empty", f"the name is {'NULL' if name is None else 'empty'}", INVALID_ARGUMENT)
+    if call.op == "write" and call.payload is None and call.null_size:
+        # before the accessors are asked for: an argument of the call itself is wrong
+        why = f"the buffer is NULL and its size is {call.null_size}"
+        return refuse("cb.write-null-buffer", why, INVALID_ARGUMENT)
     if not call.accessors and (call.read_callback or call.write_callback or call.config):
         why = "the application's callbacks are in the config, and the runtime cannot give them"
         return refuse("cb.accessor-missing", why, NOT_IMPLEMENTED)
     if call.op == "read":
         if call.read_callback is not None:
             return _read_callback(scene, call, call.read_callback, name)
-        return _cut(scene, case, call, name, call.name)
+        return _without_callback(call, _cut(scene, case, call, name, call.name))
     if call.write_callback is not None:
         return _write_callback(scene, call, call.write_callback, name)
     if call.fallback is msgspec.UNSET:
-        return _cut(scene, case, call, name, call.name)
+        return _without_callback(call, _cut(scene, case, call, name, call.name))
     fallback = _bytes(call.fallback)
     if not fallback:
         why = "the fallback name is NULL or empty and there is no write callback"
         return refuse("name.fallback-empty", why, INVALID_ARGUMENT)
-    return _cut(scene, case, call, fallback, call.fallback, logical=True)
+    return _without_callback(call, _cut(scene, case, call, fallback, call.fallback, logical=True))
 
 
 def _bytes(name: Name | None) -> bytes | None:
@@ -89,18 +94,46 @@ def _bytes(name: Name | None) -> bytes | None:
 # --- callbacks --------------------------------------------------------------------------------------------------------------
 
 
+def _without_callback(call: Call, found: Expect) -> Expect:
+    """What a file path without a callback of its direction comes to: as without a config, and where it is accepted that decides.
+
+    "Retrieve callbacks": if none was registered, function and state are NULL, and the normal disk path is used.
+    """
+    if found.outcome != "accept":
+        return found
+    if call.read_callback or call.write_callback:
+        other = "write" if call.op == "read" else "read"
+        why = f"there is a {other} callback only, so that a {call.op} goes to the file"
+        return msgspec.structs.replace(found, rule="cb.directions-independent", why=why)
+    if call.config:
+        return msgspec.structs.replace(found, rule="cb.absent-is-file", why="no callback is registered with the config")
+    return found
+
+
 def _read_callback(scene: Scene, call: Call, callback: Callback, name: bytes) -> Expect:
+    """The callback's answer is the answer ("OrtReadNamedBufferFunc"), as far as it is one."""
     content = callback.content
-    if callback.code != OK:
-        rule = "cb.error-is-final" if content is None else "cb.alloc-then-fail"
-        return refuse(rule, f"the read callback answers with code {callback.code}, which is the answer", callback.code)
-    if content is None:
-        return Expect("accept", "cb.empty-payload", "the read callback answers with NULL and size 0", content=EMPTY)
-    if call.allocator in ("null", "error"):
+    size = (content.size if content else 0) if callback.size is None else callback.size
+    if content is not None and call.allocator in ("null", "error"):
         failed = refuse("own.alloc-fails", f"the allocator gives {allocator_fault(call)}, so the callback has no buffer")
         return failed if content.size else doubtful(failed, failed.why)
-    if not content.size:
-        return Expect("accept", "cb.empty-payload", "the read callback answers with a buffer of size 0", content=content)
+    if callback.code != OK:
+        # "Zero-copy owning buffer": what the callback allocated belongs to the helper, whatever it answers
+        rule = "cb.alloc-then-fail" if content is not None else "cb.error-with-size" if size else "cb.error-is-final"
+        return refuse(rule, f"the read callback answers with code {callback.code}, which is the answer", callback.code)
+    if content is None and size:
+        return refuse("cb.null-buffer", f"the read callback answers OK with NULL and size {size}", FAIL)
+    if not size:
+        given = "NULL" if content is None else "a buffer"
+        return Expect("accept", "cb.empty-payload", f"the read callback answers with {given} and size 0", content=EMPTY)
+    assert content is not None
+    if size > content.size:
+        # nobody can see that a buffer is smaller than its size, but who copies it reads beyond its end
+        why = f"the read callback gives {content.size} bytes and says that they are {size}, which only it can know"
+        return Expect("accept", "own.adopts", why)
+    if size < content.size:
+        why = f"the read callback gives a buffer of {content.size} bytes, of which {size} are the data"
+        return Expect("accept", "own.adopts", why, content=msgspec.structs.replace(content, size=size))
     return Expect("accept", _callback_rule(scene, call, name), "the read callback answers for the name", content=content)
 
 

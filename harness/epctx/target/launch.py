@@ -11,7 +11,7 @@ class Launch(Struct, frozen=True):
     """A target that is ready to run: the driver's program, the library that it loads, and the options that the library is given.
 
     ``ort`` is the libonnxruntime whose API the target meets ("" for the driver's stand-in), ``platform`` the rules that its
-    names follow.
+    names follow, ``chunking`` whether it declares that it hands payloads to a write callback in pieces, in order.
 
     ``sanitizer`` is what the driver is built for, and, if ``instrumented``, the library too.
     """
@@ -22,6 +22,7 @@ class Launch(Struct, frozen=True):
     settings: str = ""
     ort: str = ""
     platform: Platform = "posix"
+    chunking: bool = False
     sessions: bool = False
     """Whether the library is an execution provider, which is met in real sessions of that ONNX Runtime."""
     sanitizer: Sanitizer | None = None

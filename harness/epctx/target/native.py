@@ -16,27 +16,28 @@ from epctx.target.weakness import weaknesses
 
 
 def reference(spec: TargetSpec) -> Launch:
-    """the bundled reference helper; ?platform=windows applies the name rules of Windows"""
-    spec.allow("platform")
+    """the bundled reference helper; ?platform=windows applies the name rules of Windows, chunking=ordered writes in pieces"""
+    spec.allow("platform", "chunking")
     if spec.what:
         raise UsageError(f"Target {spec.text!r}: reference takes no name; write reference or reference?platform=windows.")
-    platform = _platform(spec)
-    return _bundled(spec, build.BUNDLED, "platform=windows" if platform == "windows" else "", platform)
+    platform, chunking = _platform(spec), _chunking(spec)
+    settings = (["platform=windows"] if platform == "windows" else []) + (["chunking=ordered"] if chunking else [])
+    return _bundled(spec, build.BUNDLED, ",".join(settings), platform, chunking)
 
 
 def weak(spec: TargetSpec) -> Launch:
     """weak:NAME, the bundled helper with one fault; `epctx list weak` names them"""
-    spec.allow()
+    spec.allow("chunking")
     found = {w.name: w for w in weaknesses()}.get(spec.what)
     if found is None:
         raise UsageError(f"There is no weak target {spec.what!r}; see `epctx list weak`.")
     settings = f"weak={found.name}" + (",platform=windows" if found.platform == "windows" else "")
-    return _bundled(spec, build.BUNDLED, settings, found.platform)
+    return _bundled(spec, build.BUNDLED, settings, found.platform, found.chunking or _chunking(spec))
 
 
 def header(spec: TargetSpec) -> Launch:
-    """header:PATH, a C++ header with the reference signatures; ?namespace=NS&include=DIR&flag=ARGUMENT&platform=windows"""
-    spec.allow("namespace", "include", "flag", "platform")
+    """header:PATH, a C++ header with the reference signatures; ?namespace=NS&include=DIR&flag=ARGUMENT, and what lib takes"""
+    spec.allow("namespace", "include", "flag", "platform", "chunking")
     if not spec.what:
         raise UsageError(f"Target {spec.text!r} names no header; write header:PATH.")
     library = build.header(
@@ -46,16 +47,16 @@ def header(spec: TargetSpec) -> Launch:
         spec.options.get("flag", ()),
         spec.sanitizer,
     )
-    return _launch(spec, build.driver(spec.sanitizer), library, "", _platform(spec))
+    return _launch(spec, build.driver(spec.sanitizer), library, "", _platform(spec), _chunking(spec))
 
 
 def lib(spec: TargetSpec) -> Launch:
-    """lib:PATH, a shared library with the C ABI of epctx_target.h; ?set=OPTIONS is handed to it, platform=windows"""
-    spec.allow("set", "platform")
+    """lib:PATH, a shared library with the C ABI of epctx_target.h; ?set=OPTIONS is for it, &platform=windows&chunking=ordered"""
+    spec.allow("set", "platform", "chunking")
     path = Path(spec.what)
     if not path.is_file():
         raise UsageError(f"Target {spec.text!r}: there is no library {spec.what!r}.")
-    launch = _launch(spec, build.driver(spec.sanitizer), path.resolve(), spec.option("set"), _platform(spec))
+    launch = _launch(spec, build.driver(spec.sanitizer), path.resolve(), spec.option("set"), _platform(spec), _chunking(spec))
     return replace(launch, instrumented=False)
 
 
@@ -70,18 +71,18 @@ def ep(spec: TargetSpec) -> Launch:
     if onnxruntime_library() is None:
         raise TargetError(f"The target {spec.text} runs in sessions of onnxruntime, which is not installed.")
     driver, library = build.build_all([build.DRIVER, build.EP])
-    launch = _launch(spec, driver, library, f"helper=weak={weak}" if weak else "", "posix")
+    launch = _launch(spec, driver, library, f"helper=weak={weak}" if weak else "", "posix", chunking=False)
     return replace(launch, sessions=True, sanitizer=None)
 
 
-def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platform) -> Launch:
+def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platform, chunking: bool) -> Launch:
     driver, library = build.build_all([build.DRIVER.under(spec.sanitizer), part.under(spec.sanitizer)])
-    return _launch(spec, driver, library, settings, platform)
+    return _launch(spec, driver, library, settings, platform, chunking)
 
 
-def _launch(spec: TargetSpec, driver: Path, library: Path, settings: str, platform: Platform) -> Launch:
+def _launch(spec: TargetSpec, driver: Path, library: Path, settings: str, platform: Platform, chunking: bool) -> Launch:
     ort = str(onnxruntime_library() or "")
-    return Launch(spec.text, str(driver), str(library), settings, ort, platform, sanitizer=spec.sanitizer)
+    return Launch(spec.text, str(driver), str(library), settings, ort, platform, chunking, sanitizer=spec.sanitizer)
 
 
 def _platform(spec: TargetSpec) -> Platform:
@@ -89,6 +90,13 @@ def _platform(spec: TargetSpec) -> Platform:
     if value not in ("posix", "windows"):
         raise UsageError(f"Target {spec.text!r}: platform is posix or windows, not {value!r}.")
     return "windows" if value == "windows" else "posix"
+
+
+def _chunking(spec: TargetSpec) -> bool:
+    value = spec.option("chunking")
+    if value not in ("", "ordered"):
+        raise UsageError(f"Target {spec.text!r}: the only chunking that can be declared is ordered, not {value!r}.")
+    return value == "ordered"
 
 
 def onnxruntime_library() -> Path | None:

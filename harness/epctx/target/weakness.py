@@ -14,7 +14,7 @@ from epctx.case import Platform, Sanitizer, Struct
 class Weakness(Struct, frozen=True):
     """A weak target: what is wrong with it, the rules that it must break, and those of tier spec that may break with them.
 
-    Some faults are seen only under a ``sanitizer``.
+    One with ``chunking`` declares that it writes in pieces. Some faults are seen only under a ``sanitizer``.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Weakness(Struct, frozen=True):
     follows: tuple[str, ...] = ()
     platform: Platform = "posix"
     sanitizer: Sanitizer | None = None
+    chunking: bool = False
 
     @property
     def target(self) -> str:

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -177,6 +178,9 @@ class Work {
       }
       if (reads && ask_.Has(kMoves) && target_.output_move != nullptr && target_.output_move_new != nullptr) Move();
       if (reads) AddOutput(OutputBytes(output_.get()));
+    }
+    if (ask_.Has(kMoves)) {
+      std::thread([this] { output_.reset(); }).join();
     }
     output_.reset();
     if (ask_.Has(kLingers)) application_->Linger();

@@ -41,6 +41,8 @@ struct Behaviour;
 OrtStatus* Read(const Behaviour& behaviour, const Call& call, EpctxOutput& output);
 OrtStatus* Write(const Behaviour& behaviour, const Call& call);
 OrtStatus* Load(const Behaviour& behaviour, const Call& call, EpctxNameSink sink, void* sink_state);
+// A write in three pieces, for a target that declares it; a file is still written at once.
+OrtStatus* WriteInPieces(const Behaviour& behaviour, const Call& call);
 void Move(EpctxOutput& to, EpctxOutput& from);
 void Delete(EpctxOutput* output);
 
@@ -53,6 +55,9 @@ struct Behaviour {
   void (*delete_output)(EpctxOutput* output) = Delete;
 };
 
+// Whether the config of a call has a write callback that can be had.
+bool HasWriteCallback(const Call& call);
+
 // Each weakness by name: what it replaces.
 using Table = std::map<std::string_view, void (*)(Behaviour& behaviour)>;
 const Table& Weaknesses();
@@ -64,6 +69,7 @@ void AddFiles(Table& table);
 void AddMemory(Table& table);
 void AddCallbacks(Table& table);
 void AddPlaintext(Table& table);
+void AddChunking(Table& table);
 void AddNodes(Table& table);
 void AddHistory(Table& table);
 void AddThreads(Table& table);

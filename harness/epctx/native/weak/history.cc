@@ -270,8 +270,11 @@ void Become(Behaviour& behaviour) {
   behaviour.load = [](const Behaviour&, const Call& call, EpctxNameSink sink, void* sink_state) -> OrtStatus* {
     std::vector<EpContextNode> nodes;
     if (OrtStatus* status = GetEpContextNodes(call.api, call.graph, nodes)) return status;
+    std::vector<std::string_view> done;  // the walk is the EP's, and right
     for (const EpContextNode& node : nodes) {
       if (node.embedded || !node.main_context) continue;
+      if (std::find(done.begin(), done.end(), node.cache) != done.end()) continue;
+      done.push_back(node.cache);
       sink(sink_state, node.cache.data(), node.cache.size());
       EpctxOutput output;
       Call read = call;

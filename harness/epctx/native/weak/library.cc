@@ -1,7 +1,7 @@
 // The bundled target as a library: the reference helper, or with the option weak=NAME a weak form of it.
 //
 // Options: weak=NAME; platform=windows (names are judged and split by the rules of Windows); files=portable (files are checked
-// by path, as outside Linux).
+// by path, as outside Linux); chunking=ordered (payloads go to a write callback in pieces).
 
 #include <string>
 
@@ -41,6 +41,7 @@ const Table& Weaknesses() {
     AddMemory(all);
     AddCallbacks(all);
     AddPlaintext(all);
+    AddChunking(all);
     AddNodes(all);
     AddHistory(all);
     AddThreads(all);
@@ -64,6 +65,8 @@ std::string Configure(std::string_view option) {
   } else if (option == "files=portable") {
     g_behaviour.defences.read_file = portable::ReadFile;
     g_behaviour.defences.write_file = portable::WriteFile;
+  } else if (option == "chunking=ordered") {
+    g_behaviour.write = WriteInPieces;
   } else if (!option.empty()) {
     return "the bundled target has no option " + Printable(option);
   }

@@ -96,6 +96,17 @@ OrtStatus* LoadEmbedded(const Behaviour& self, const Call& call, EpctxNameSink s
   return Load(self, call, sink, sink_state);
 }
 
+// Reads for each node, also where several name the same data.
+OrtStatus* LoadEach(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
+  std::vector<EpContextNode> nodes;
+  if (OrtStatus* malformed = GetEpContextNodes(call.api, call.graph, nodes)) return malformed;
+  for (const EpContextNode& node : nodes) {
+    if (node.embedded || !node.main_context) continue;
+    if (OrtStatus* status = ReadNamed(self, call, node.cache, sink, sink_state)) return status;
+  }
+  return nullptr;
+}
+
 // Looks at the attribute without asking whether it is there.
 OrtStatus* LoadUnaware(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
   for (const OrtNode* node : Nodes(call.api, call.graph)) {
@@ -137,6 +148,7 @@ OrtStatus* LoadShort(const Behaviour& self, const Call& call, EpctxNameSink sink
 void AddNodes(Table& table) {
   table["cuts-name-at-nul"] = [](Behaviour& b) { b.load = LoadCut; };
   table["embedded-data-as-name"] = [](Behaviour& b) { b.load = LoadEmbedded; };
+  table["reads-for-each-node"] = [](Behaviour& b) { b.load = LoadEach; };
   table["loads-malformed-node"] = [](Behaviour& b) { b.load = LoadUnchecked; };
   table["aborts-on-missing-attribute"] = [](Behaviour& b) { b.load = LoadUnaware; };
   table["aborts-on-malformed-node"] = [](Behaviour& b) { b.load = LoadAsserting; };
