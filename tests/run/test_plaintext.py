@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from epctx.attack import families
 from epctx.case import Case
-from epctx.lookout import why_no_doors
+from epctx.lookout import run_watched, why_no_doors
 from epctx.observation import Observation
 from epctx.oracle import judge, profile
 from epctx.run.runner import Runner
 from epctx.target import prepare, weaknesses
+from epctx.target.native import onnxruntime_library
 
 WEAK = [w.name for w in weaknesses() if w.name.startswith("plaintext-") and w.name != "plaintext-after-failure"]
 REPEATS = 20
@@ -67,3 +69,18 @@ def test_a_sighting_says_where_and_whether_it_is_still_there(runner: Runner) -> 
         "model/engine.part (deleted)",
         "../../../../../tmp/epctx-engine.part (deleted)",
     }
+
+
+@pytest.mark.skipif(onnxruntime_library() is None, reason="onnxruntime is not installed")
+def test_an_execution_provider_in_a_session_is_caught_too(runner: Runner) -> None:
+    tested = cases("sizes[read,4096]", "sizes[write,4096]", "model-from-memory[read]")
+    assert found(runner, "ep:bundled", tested) == [False] * len(tested)
+    assert found(runner, "ep:bundled?weak=plaintext-in-temporary-directory", tested) == [True] * len(tested)
+
+
+def test_where_there_is_no_lookout_the_cases_that_need_it_are_skipped() -> None:
+    command = [sys.executable, "-m", "epctx", "check", "reference", "--only", "plaintext/sizes[read,4096]"]
+    run = run_watched(command, secrets=[bytes(range(64))], timeout=120)  # there is one lookout for a process, and this has it
+    assert "what is written and removed again during a call cannot be seen here: Device or resource busy" in " ".join(
+        run.output.split()
+    )
