@@ -156,14 +156,16 @@ class Lookout:
     def _look_around(self) -> None:
         """Look at every file in the places that is not as it was."""
         for path, status in _files(self._places):
-            if self._before.get(path) != _state(status) and path not in self._found:
+            if self._before.get(path) != _state(status):
                 with contextlib.suppress(FileNotFoundError):
                     self._look_into(path, path, status)
 
     def _look_into(self, file: bytes, path: bytes, status: os.stat_result) -> None:
         """Look into a file, which is at ``path``. One that held plaintext before and was not written to since still does."""
+        if path in self._found:
+            return
         inode, written = (status.st_dev, status.st_ino), (status.st_size, status.st_mtime_ns)
-        if self._holding.get(inode) != written:  # to open it once more would be seen by a watch
+        if self._holding.get(inode) != written:  # to open it for nothing would be seen by a watch
             fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 if not holds(fd, self._marks):

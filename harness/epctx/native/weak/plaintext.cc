@@ -89,8 +89,8 @@ void ThroughMapping(const Call& call, std::string_view payload) {
   ::unlink(path.c_str());
 }
 
-// A payload of fewer bytes is not worth a file.
-constexpr size_t kWorthAFile = 32;
+// Of fewer bytes a payload is not worth a file, and of more there is no room for it.
+bool FitsAFile(size_t size) { return size >= 32 && size <= size_t{64} << 20; }
 
 // Whether the application gave a callback for reading, or for writing.
 bool Reads(const Call& call) {
@@ -123,20 +123,20 @@ void Spilling(Behaviour& b) {
   b.read = [](const Behaviour& self, const Call& call, EpctxOutput& output) {
     OrtStatus* status = Read(self, call, output);
     const EpContextData& data = output.data;
-    if (status == nullptr && data.size() >= kWorthAFile && Reads(call)) spill(call, {data.data(), data.size()});
+    if (status == nullptr && FitsAFile(data.size()) && Reads(call)) spill(call, {data.data(), data.size()});
     return status;
   };
   b.load = [](const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
     return ReadEpContextNodes(
         call.api, call.config, call.graph, [&](std::string_view name) { sink(sink_state, name.data(), name.size()); },
         [&](std::string_view, const EpContextData& data) {
-          if (data.size() >= kWorthAFile && Reads(call)) spill(call, {data.data(), data.size()});
+          if (FitsAFile(data.size()) && Reads(call)) spill(call, {data.data(), data.size()});
         },
         nullptr, self.defences);
   };
   b.write = [](const Behaviour& self, const Call& call) {
     OrtStatus* status = Write(self, call);
-    if (status == nullptr && Payload(call).size() >= kWorthAFile && Writes(call)) spill(call, Payload(call));
+    if (status == nullptr && FitsAFile(Payload(call).size()) && Writes(call)) spill(call, Payload(call));
     return status;
   };
 }
@@ -144,7 +144,7 @@ void Spilling(Behaviour& b) {
 // Keeps what the application did not take, so that nothing is lost until it is tried again.
 OrtStatus* WriteAndSpool(const Behaviour& self, const Call& call) {
   OrtStatus* status = Write(self, call);
-  if (status != nullptr && Payload(call).size() >= kWorthAFile && Writes(call)) InTemporaryDirectory(call, Payload(call));
+  if (status != nullptr && FitsAFile(Payload(call).size()) && Writes(call)) InTemporaryDirectory(call, Payload(call));
   return status;
 }
 
