@@ -350,6 +350,8 @@ class Call(Struct, frozen=True):
     @property
     def secrets(self) -> tuple[Content, ...]:
         """The plaintext that is for callbacks alone: what one answers a read with, and what one is given to write."""
+        if self.threads:
+            return tuple(dict.fromkeys(content for share in self.threads.shares for content in self.of(share).secrets))
         given = (self.payload if self.op == "write" and self.write_callback else None,)
         answered = (self.read_callback.content if self.op != "write" and self.read_callback else None,)
         return tuple(content for content in (*given, *answered) if content is not None and content.size)

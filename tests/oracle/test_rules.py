@@ -22,6 +22,7 @@ from epctx.case import (
     Race,
     Resize,
     Share,
+    Threads,
     World,
     content_of,
 )
@@ -414,3 +415,12 @@ def test_a_report_of_another_sanitizer() -> None:
     verdict = judge(GOOD_READ, Observation("test/one", "test", calls=(seen,)), ALL)
     (crash,) = (f for f in verdict.findings if f.rule == "safe.no-crash")
     assert crash.happened == "it crashed (killed by SIGABRT); heap-buffer-overflow in Read target.cc:7; and 1 more"
+
+
+def test_the_secrets_of_threads_are_those_of_their_shares() -> None:
+    first, second, file = Content("first"), Content("second"), Content("file")
+    shares = (Share("read", "a", first), Share("write", "b", second), Share("read", "c", None), Share("read", "a", first))
+    call = Call("read", payload=None, threads=Threads(shares), read_callback=Callback())
+    assert call.secrets == (first,)
+    assert replace(call, write_callback=Callback()).secrets == (first, second)
+    assert replace(call, read_callback=None, threads=Threads((Share("read", "f", file),))).secrets == ()
