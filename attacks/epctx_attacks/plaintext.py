@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epctx.attack import OPS, Draft, Family, Op, Source, load, node, read, scene, write
-from epctx.case import Call, Callback, Content, Limits, Model, Name
+from epctx.case import FAIL, Call, Callback, Content, Limits, Model, Name
 
 family = Family("plaintext", "Payloads that callbacks give and take: none of it gets to the disk, not even for a moment.")
 
@@ -75,3 +75,17 @@ def several(op: Op) -> Draft:
 def written_then_read() -> Draft:
     """What is written through a callback and then read back through one is never on the disk."""
     return scene(calls=(by_callback("write", "engine.bin"), by_callback("read", "engine.bin")))
+
+
+@family.hostile("plain.no-plaintext", "cb.error-is-final", size=SIZES)
+def write_not_taken(size: int) -> Draft:
+    """A payload of {size} bytes that the write callback does not take is not kept anywhere for later."""
+    engine = Content("engine", size)
+    refusing = Callback(code=FAIL, text="the store is full")
+    return scene(calls=write("engine.bin", payload=engine, callback=refusing), limits=PATIENT)
+
+
+@family.hostile("plain.no-plaintext", "cb.alloc-then-fail", name={"new": "engine.bin", "existing": "good.bin"})
+def read_fails(name: str) -> Draft:
+    """What a read callback gave before it failed is not kept anywhere, and no file takes its place ({name})."""
+    return scene(calls=read(name, callback=Callback(Content("engine", 4096), code=FAIL, text="the key does not fit")))

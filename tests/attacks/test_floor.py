@@ -219,6 +219,7 @@ CHUNKING = {
 
 PLAINTEXT = {
     "small and large": "plaintext/sizes[RW,{32,4096,65536,1048576,8388608}]",
+    "a callback fails": "plaintext/write-not-taken[{32,4096,65536,1048576,8388608}] plaintext/read-fails[{new,existing}]",
     "working directories": "plaintext/working-directory[RW,{root,model,outside}]",
     "model from memory": "plaintext/model-from-memory[RW]",
     "a file of the name": "plaintext/file-exists[RW] plaintext/fallback-name[{new,existing,outside}]",
