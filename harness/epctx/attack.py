@@ -62,6 +62,7 @@ Op: TypeAlias = Literal["read", "write"]
 Source: TypeAlias = Literal["model", "caller"]
 Intent: TypeAlias = Literal["control", "benign", "hostile"]
 Verdict: TypeAlias = Literal["accept", "refuse"]
+Support: TypeAlias = Literal["both", "none", "read", "write", "unknown", "error", "old"]
 Allocator: TypeAlias = Literal["default", "caller", "null", "error"]
 
 OPS: tuple[Op, ...] = ("read", "write")
@@ -121,6 +122,7 @@ def read(
     callback: Callback | None = None,
     other: Callback | None = None,
     config: bool = False,
+    support: Support | None = None,
     allocator: Allocator = "default",
     held: bool = False,
     moves: bool = False,
@@ -137,6 +139,7 @@ def read(
         read_callback=callback,
         write_callback=other,
         config=config,
+        support=support,
         allocator=allocator,
         held=held,
         moves=moves,
@@ -157,6 +160,7 @@ def write(
     callback: Callback | None = None,
     other: Callback | None = None,
     config: bool = False,
+    support: Support | None = None,
     accessors: bool = True,
     lingers: bool = False,
     race: Race | None = None,
@@ -172,6 +176,7 @@ def write(
         read_callback=other,
         write_callback=callback,
         config=config,
+        support=support,
         accessors=accessors,
         lingers=lingers,
         race=race,
@@ -183,9 +188,9 @@ def access(op: Op, name: Name | None, *, source: Source = "model", race: Race | 
     return read(name, source=source, race=race) if op == "read" else write(name, source=source, race=race)
 
 
-def load(*, callback: Callback | None = None) -> Call:
+def load(*, callback: Callback | None = None, support: Support | None = None) -> Call:
     """A walk over the nodes of the model, which reads what each of them names."""
-    return Call("load", read_callback=callback)
+    return Call("load", read_callback=callback, support=support)
 
 
 def threads(

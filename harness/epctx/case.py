@@ -319,6 +319,12 @@ class Call(Struct, frozen=True):
     """read: afterwards the output is moved, move-assigned, moved onto itself and replaced, before another thread destroys it."""
     accessors: bool = True
     """Whether the runtime offers the functions that give the callbacks of a config; without them a config is of no use."""
+    support: Literal["both", "none", "read", "write", "unknown", "error", "old"] | None = None
+    """Which callbacks the execution provider of a session advertises, and uses; None: as it does by itself, which is both.
+
+    ``unknown`` and ``error`` use both, but advertise a flag that nobody knows, or fail when they are asked (NOT_IMPLEMENTED).
+    ``old`` uses none: it is built for ONNX Runtime 1.30, and is not asked.
+    """
     lingers: bool = False
     """Whether the harness stays for a moment after the call, to see callbacks that come late."""
     resize: Resize | None = None
@@ -348,12 +354,23 @@ class Call(Struct, frozen=True):
         )
 
     @property
+    def as_used(self) -> Call:
+        """The same without the callbacks that its provider does not use, since it does not advertise them."""
+        if self.support in (None, "both", "unknown", "error"):
+            return self
+        read = self.read_callback if self.support == "read" else None
+        return msgspec.structs.replace(
+            self, read_callback=read, write_callback=self.write_callback if self.support == "write" else None
+        )
+
+    @property
     def secrets(self) -> tuple[Content, ...]:
         """The plaintext that is for callbacks alone: what one answers a read with, and what one is given to write."""
         if self.threads:
             return tuple(dict.fromkeys(content for share in self.threads.shares for content in self.of(share).secrets))
-        given = (self.payload if self.op == "write" and self.write_callback else None,)
-        answered = (self.read_callback.content if self.op != "write" and self.read_callback else None,)
+        used = self.as_used
+        given = (self.payload if self.op == "write" and used.write_callback else None,)
+        answered = (used.read_callback.content if self.op != "write" and used.read_callback else None,)
         return tuple(content for content in (*given, *answered) if content is not None and content.size)
 
 

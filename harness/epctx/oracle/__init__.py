@@ -11,6 +11,7 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
     plaintext,
     safety,
     status,
+    support,
     threads,
     trusted,
 )

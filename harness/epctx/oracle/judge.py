@@ -96,9 +96,10 @@ def _outcome(seen: Seen) -> Outcome:
 
 
 def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
-    """What is expected of each call of a case under a profile: its own expectation where it states one
-    for POSIX, else the specification's for the profile's platform."""
-    return case.expect if case.expect and profile.platform == "posix" else predict(case, profile.platform)
+    """What is expected of each call of a case under a profile: its own expectation where it states one for POSIX, and for an ONNX
+    Runtime that negotiates where that matters; else the specification's."""
+    as_stated = profile.platform == "posix" and (profile.negotiates or all(call.support is None for call in case.calls))
+    return case.expect if case.expect and as_stated else predict(case, profile.platform, negotiates=profile.negotiates)
 
 
 CONDITIONAL = tuple((rule, rule.condition) for rule in RULES.values() if rule.condition is not None)

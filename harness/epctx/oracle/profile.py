@@ -26,6 +26,8 @@ class Profile(Struct, frozen=True):
 
     ``contract`` says in words whose demands those of tier spec and stable are. ``platform`` and ``chunking`` are what the target
     declares about itself: whose rules for names it follows, and that it writes a payload in pieces.
+
+    ``negotiates`` is whether the ONNX Runtime that is met asks an execution provider which callbacks it uses.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Profile(Struct, frozen=True):
     platform: Platform = "posix"
     contract: str = DESIGN
     chunking: bool = False
+    negotiates: bool = True
 
     def stance(self, rule: str) -> Stance:
         """How a rule of tier ``policy`` is judged; ``report`` unless the profile says otherwise."""
@@ -92,7 +95,13 @@ def profile(
         raise UsageError(f"There is no profile {name!r}; choose one of {', '.join(PROFILES)}.")
     if chosen.name == "hardened":
         chosen = replace(chosen, tiers=(*own.tiers, "hardened"), contract=own.contract)
-    return replace(chosen, policies={**chosen.policies, **stances(policies)}, platform=platform, chunking=chunking)
+    return replace(
+        chosen,
+        policies={**chosen.policies, **stances(policies)},
+        platform=platform,
+        chunking=chunking,
+        negotiates=contract_of(ort) != "ort-1.28",
+    )
 
 
 def stances(policies: tuple[str, ...]) -> dict[str, Stance]:

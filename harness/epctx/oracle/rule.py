@@ -41,7 +41,7 @@ class Look:
     """
 
     def __init__(self, case: Case, index: int, expects: Sequence[Expect], seen: Seen, profile: Profile, root: bytes) -> None:
-        self.case, self.call = case, case.calls[index]
+        self.case, self.call = case, case.calls[index].as_used
         self.expect, self.earlier = expects[index], expects[:index]
         self.seen, self.profile, self.root = seen, profile, root
         self.returned = seen.ended == "returned"

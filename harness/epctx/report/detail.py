@@ -115,6 +115,17 @@ _RACES = {
 }
 
 
+_SUPPORTS = {
+    "both": "both callbacks",
+    "none": "no callback",
+    "read": "the read callback",
+    "write": "the write callback",
+    "unknown": "a flag that nobody knows",
+    "error": "nothing, but fails when asked",
+    "old": "nothing, since it is built for ONNX Runtime 1.30",
+}
+
+
 def _call(number: int, call: Call, expect: Expect) -> RenderableType:
     who = "a model's name" if call.source == "model" else "a trusted caller"
     words = [call_words(call), f"({who})"]
@@ -125,6 +136,8 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
             words.append(f"{label} {_script(script, 'shares' if call.threads else label[:4])}")
     if call.op == "write" and call.payload is None:
         words.append(f"a NULL buffer of {call.null_size:,} bytes")
+    if call.support is not None:
+        words.append(f"on a provider that advertises {_SUPPORTS.get(call.support, call.support)}")
     if call.allocator != "default":
         words.append(f"allocator {call.allocator}")
     flags = (

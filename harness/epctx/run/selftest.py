@@ -12,10 +12,15 @@ from epctx.case import Case, Sanitizer, Struct
 from epctx.oracle import RULES, profile
 from epctx.run.check import Judged, check
 from epctx.run.runner import Runner
+from epctx.run.select import matcher
 from epctx.target import Weakness, prepare
 
 POLICIES = ("contain.hard-link=accept", "contain.model-link-cache=refuse")
 """The stances under which the reference helper holds, so that a weak target can break the rules of tier policy, too."""
+
+
+GOOD = ("reference", "reference?platform=windows", "reference?chunking=ordered")
+"""The targets that must hold, and, where execution providers are tested, the bundled one: all have the reference helper."""
 
 
 class Row(Struct, frozen=True):
@@ -41,7 +46,7 @@ class Matrix(Struct, frozen=True):
 
     rows: tuple[Row, ...]
     alarms: tuple[str, ...]
-    """Findings on the reference helper, as ``case: rule``."""
+    """Findings on a target that must hold, as ``case: rule``."""
     untested: tuple[str, ...]
     """Rules that no case aims at."""
     unbroken: tuple[str, ...]
@@ -64,13 +69,13 @@ def selftest(
     repeats: int = 1,
     progress: Callable[[str], None] = lambda name: None,
 ) -> Matrix:
-    """Run every case on the reference helper ``repeats`` times, and on every weak target; ``progress`` is told each target.
+    """Run every case on each target that must hold ``repeats`` times, and on every weak target; ``progress`` is told each target.
 
     Heavy cases run only on weak targets that must break a rule that they aim at. Where a fault is seen only under a sanitizer,
     the cases that aim at the rules it breaks run under that, too, and so do they on the reference helper.
     """
     alarms: list[str] = []
-    for target in ("reference", "reference?platform=windows", "reference?chunking=ordered"):
+    for target in (*GOOD, *(["ep:bundled"] if any(w.of == "ep" for w in weak) else [])):
         for _ in range(repeats):
             progress(target)
             for judged in _judged(runner, target, cases):
@@ -84,8 +89,8 @@ def selftest(
     rows: list[Row] = []
     failed: set[str] = set()
     for weakness in weak:
-        progress(f"weak:{weakness.name}")
-        chosen = [c for c in cases if not c.heavy or set(c.rules) & set(weakness.breaks)]
+        progress(weakness.target)
+        chosen = [c for c in cases if _meets(weakness, c) and (not c.heavy or set(c.rules) & set(weakness.breaks))]
         found = _judged(runner, weakness.target, chosen, confirm=False)
         if weakness.sanitizer:
             aiming = [c for c in chosen if set(c.rules) & set(weakness.breaks)]
@@ -106,6 +111,10 @@ def selftest(
         unbroken=tuple(r.id for r in RULES.values() if r.id not in broken_rules and not r.informational),
         powerless=tuple(c.id for c in cases if c.id not in failed),
     )
+
+
+def _meets(weakness: Weakness, case: Case) -> bool:
+    return not weakness.cases or any(matcher(glob).match(case.id) for glob in weakness.cases)
 
 
 def _judged(

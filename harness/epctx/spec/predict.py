@@ -31,6 +31,7 @@ from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
 from epctx.spec.nodes import Named, names_of
 from epctx.spec.scene import Scene, new_scene, scene_of
+from epctx.spec.support import negotiated
 from epctx.spec.tree import NAME_MAX, ROOT, Place, Tree, path_parts
 
 ATTRIBUTE_LARGE = 64 << 10
@@ -40,19 +41,31 @@ _ODD_FOR_CALLBACK = re.compile(rb"[^A-Za-z0-9_.-]|\A\.{1,2}\Z")
 """Names that are not plain file names: a callback gets them all the same."""
 
 
-def predict(case: Case, platform: Platform = "posix") -> tuple[Expect, ...]:
-    """One expectation for each call of ``case``, in order; a write is seen by the calls after it."""
+def predict(case: Case, platform: Platform = "posix", *, negotiates: bool = True) -> tuple[Expect, ...]:
+    """One expectation for each call of ``case``, in order; a write is seen by the calls after it.
+
+    ``negotiates`` is whether ONNX Runtime asks an execution provider which callbacks it uses, as it does from 1.31 on.
+    """
     calls = case.calls
     if len(calls) == 1:
-        return (_predict(scene_of(case, platform), case, calls[0]),)
+        return (_one(scene_of(case, platform), case, calls[0], negotiates),)
     scene = new_scene(case, platform)
     out = []
     for call in calls:
-        out.append(_predict(scene, case, call))
+        out.append(_one(scene, case, call, negotiates))
         scene.settle()
         if call.resize is not None and call.op == "read":
             _settle_resize(scene, call)
     return tuple(out)
+
+
+def _one(scene: Scene, case: Case, call: Call, negotiates: bool) -> Expect:
+    if call.support is None:
+        return _predict(scene, case, call)
+    found = negotiated(case, call, negotiates, lambda asked: _predict(scene, case, asked))
+    if found.outcome == "refuse":
+        scene.written = None
+    return found
 
 
 def _predict(scene: Scene, case: Case, call: Call) -> Expect:

@@ -28,7 +28,7 @@ def reference(spec: TargetSpec) -> Launch:
 def weak(spec: TargetSpec) -> Launch:
     """weak:NAME, the bundled helper with one fault; `epctx list weak` names them"""
     spec.allow("chunking")
-    found = {w.name: w for w in weaknesses()}.get(spec.what)
+    found = {w.name: w for w in weaknesses() if w.of == "helper"}.get(spec.what)
     if found is None:
         raise UsageError(f"There is no weak target {spec.what!r}; see `epctx list weak`.")
     settings = f"weak={found.name}" + (",platform=windows" if found.platform == "windows" else "")
@@ -66,12 +66,14 @@ def ep(spec: TargetSpec) -> Launch:
     if spec.what != "bundled":
         raise UsageError(f"Target {spec.text!r}: there is one execution provider; write ep:bundled or ep:bundled?weak=NAME.")
     weak = spec.option("weak")
-    if weak and weak not in {w.name for w in weaknesses()}:
-        raise UsageError(f"There is no weak helper {weak!r}; see `epctx list weak`.")
+    found = {w.name: w for w in weaknesses() if w.platform == "posix"}.get(weak)
+    if weak and found is None:
+        raise UsageError(f"There is no weak execution provider {weak!r}, nor a weak helper for one; see `epctx list weak`.")
+    settings = "" if found is None else f"flaw={weak}" if found.of == "ep" else f"helper=weak={weak}"
     if onnxruntime_library() is None:
         raise TargetError(f"The target {spec.text} runs in sessions of onnxruntime, which is not installed.")
     driver, library = build.build_all([build.DRIVER, build.EP])
-    launch = _launch(spec, driver, library, f"helper=weak={weak}" if weak else "", "posix", chunking=False)
+    launch = _launch(spec, driver, library, settings, "posix", chunking=False)
     return replace(launch, sessions=True, sanitizer=None)
 
 

@@ -74,6 +74,8 @@ def request(call: Call, model_path: bytes, model: bytes, cwd: bytes, root: bytes
     """The request for one call. ``model_path`` is what the runtime is given, "" for the ``model`` itself; ``cwd`` a real path."""
     parts = [wire.field(wire.CWD, cwd)]
     parts.append(wire.field(wire.MODEL_PATH, model_path) if model_path else wire.field(wire.SESSION_MODEL, model))
+    if call.support is not None:
+        parts.append(wire.field(wire.SESSION_OPTION, b"support=" + call.support.encode()))
     if call.op == "write":
         parts.append(wire.field(wire.SESSION_OPTION, b"name=node"))
         if not isinstance(call.fallback, UnsetType) and call.fallback is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import tomllib
 from importlib.resources import files
+from typing import Literal
 
 import msgspec
 
@@ -15,6 +16,9 @@ class Weakness(Struct, frozen=True):
     """A weak target: what is wrong with it, the rules that it must break, and those of tier spec that may break with them.
 
     One with ``chunking`` declares that it writes in pieces. Some faults are seen only under a ``sanitizer``.
+
+    One ``of`` an ``ep`` is a weak execution provider, met in sessions; ``cases`` are globs of those that the self-test runs on it
+    (none: all).
     """
 
     name: str
@@ -24,11 +28,13 @@ class Weakness(Struct, frozen=True):
     platform: Platform = "posix"
     sanitizer: Sanitizer | None = None
     chunking: bool = False
+    of: Literal["helper", "ep"] = "helper"
+    cases: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
         """Its name as a target."""
-        return f"weak:{self.name}"
+        return f"weak:{self.name}" if self.of == "helper" else f"ep:bundled?weak={self.name}"
 
 
 @functools.cache

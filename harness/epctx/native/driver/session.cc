@@ -173,8 +173,8 @@ class SessionWork {
   }
 
  private:
-  // Options of a session with the provider, and with nothing of ONNX Runtime's that would take part in what is observed: no
-  // threads, no change of the graph, nothing printed.
+  // Options of a session with the provider and the read callback, and with nothing of ONNX Runtime's that would take part in what
+  // is observed: no threads, no change of the graph, nothing printed.
   Owned<OrtSessionOptions> Options() const {
     auto options = Make<OrtSessionOptions>(Api().CreateSessionOptions);
     constexpr int kFatal = 4;
@@ -188,13 +188,6 @@ class SessionWork {
     for (const char* value : Pointers(ask_.values)) values.push_back(value);
     Need(Api().SessionOptionsAppendExecutionProvider_V2(options.get(), sessions_.env_, sessions_.devices_.data(),
                                                         sessions_.devices_.size(), keys.data(), values.data(), keys.size()));
-    return options;
-  }
-
-  bool Stable() const { return sessions_.runtime_.minor >= 31; }
-
-  void LoadAndRun() {
-    const auto options = Options();
     if (ask_.reads_by_callback) {
       using Set = OrtExperimental_OrtApi_SessionOptions_SetEpContextDataReadFunc_SinceV28_Fn;
       const Set set = Stable()
@@ -202,6 +195,13 @@ class SessionWork {
                           : Experimental<Set>(kOrtExperimental_OrtApi_SessionOptions_SetEpContextDataReadFunc_SinceV28_FnName);
       Need(set(options.get(), ReadCallback, &registration_.read));
     }
+    return options;
+  }
+
+  bool Stable() const { return sessions_.runtime_.minor >= 31; }
+
+  void LoadAndRun() {
+    const auto options = Options();
     const auto session =
         ask_.model_path.empty()
             ? Make<OrtSession>(Api().CreateSessionFromArray, sessions_.env_, ask_.model.data(), ask_.model.size(), options.get())

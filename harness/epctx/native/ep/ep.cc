@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -16,6 +18,8 @@ namespace {
 using epctx_reference::Failed;
 using epctx_reference::Refused;
 using epctx_reference::attributes::FromStatus;
+
+using Output = std::shared_ptr<EpctxOutput>;
 
 OrtStatus* ToStatus(const OrtApi& api, const Error& error) {
   return error ? api.CreateStatus(error.code, error.text.c_str()) : nullptr;
@@ -168,6 +172,9 @@ OrtStatus* Ep::Make(const OrtApi& api, uint32_t api_version, const OrtSessionOpt
   return Guarded(api, [&]() -> OrtStatus* {
     Settings settings;
     if (Error error = ReadSettings(api, options, settings)) return ToStatus(api, error);
+    if (settings.flaw == Flaw::kDemandsSupport && settings.support != Support::kBoth) {
+      return api.CreateStatus(ORT_EP_FAIL, "This EP makes no session that it could not use every callback in");
+    }
     std::unique_ptr<Ep> made(new Ep(api, api_version, std::move(settings)));
     if (OrtStatus* status = made->TakeConfig(options)) return status;
     ep = std::move(made);
@@ -177,7 +184,8 @@ OrtStatus* Ep::Make(const OrtApi& api, uint32_t api_version, const OrtSessionOpt
 
 Ep::Ep(const OrtApi& api, uint32_t api_version, Settings settings) : OrtEp(), api_(api), settings_(std::move(settings)) {
   constexpr uint32_t kLastOld = 30;
-  ort_version_supported = settings_.support == Support::kOld ? std::min(api_version, kLastOld) : api_version;
+  const bool old = settings_.support == Support::kOld && settings_.flaw != Flaw::kAdvertisesBoth;
+  ort_version_supported = old ? std::min(api_version, kLastOld) : api_version;
   GetName = [](const OrtEp*) { return kName; };
   GetCapability = [](OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* support_info) {
     auto* ep = static_cast<Ep*>(self);
@@ -232,18 +240,49 @@ OrtStatus* Ep::TakeConfig(const OrtSessionOptions* options) {
   return nullptr;
 }
 
-OrtStatus* Ep::Supported(uint32_t& flags) const {
-  constexpr uint32_t kBoth = OrtEpContextDataSupport_READ | OrtEpContextDataSupport_WRITE, kNoSuchFlag = 8;
+bool Ep::Advertises(OrtEpContextDataSupport direction) const {
   switch (settings_.support) {
     case Support::kNone:
-    case Support::kOld: flags = 0; break;
-    case Support::kRead: flags = OrtEpContextDataSupport_READ; break;
-    case Support::kWrite: flags = OrtEpContextDataSupport_WRITE; break;
-    case Support::kBoth: flags = kBoth; break;
-    case Support::kUnknown: flags = kBoth | kNoSuchFlag; break;
-    case Support::kError: return api_.CreateStatus(ORT_NOT_IMPLEMENTED, "The bundled EP cannot say what it supports");
+    case Support::kOld: return false;
+    case Support::kRead: return direction == OrtEpContextDataSupport_READ;
+    case Support::kWrite: return direction == OrtEpContextDataSupport_WRITE;
+    case Support::kBoth:
+    case Support::kUnknown:
+    case Support::kError: break;
   }
+  return true;
+}
+
+const OrtEpContextConfig* Ep::ConfigFor(OrtEpContextDataSupport direction) const {
+  return Advertises(direction) && settings_.flaw != Flaw::kIgnoresCallbacks ? config_ : nullptr;
+}
+
+OrtStatus* Ep::Supported(uint32_t& flags) const {
+  constexpr uint32_t kNoSuchFlag = 8;
+  if (settings_.flaw == Flaw::kReadsWhenAsked) std::ifstream(seen_).get();
+  if (settings_.support == Support::kError && settings_.flaw != Flaw::kHidesQueryError) {
+    return api_.CreateStatus(ORT_NOT_IMPLEMENTED, "The bundled EP cannot say what it supports");
+  }
+  flags = 0;
+  if (Advertises(OrtEpContextDataSupport_READ)) flags |= OrtEpContextDataSupport_READ;
+  if (Advertises(OrtEpContextDataSupport_WRITE)) flags |= OrtEpContextDataSupport_WRITE;
+  if (settings_.support == Support::kUnknown && settings_.flaw != Flaw::kHidesUnknownFlags) flags |= kNoSuchFlag;
+  if (settings_.flaw == Flaw::kAdvertisesBoth) flags = OrtEpContextDataSupport_READ | OrtEpContextDataSupport_WRITE;
   return nullptr;
+}
+
+// A flaw: looks at the data of a node before it is known whether that may be done.
+void Ep::LookAhead(const OrtGraph* graph, const OrtNode* node) {
+  EpContextNode context;
+  if (epctx_reference::attributes::ReadNode(api_, node, context) || !context.main_context || context.embedded) return;
+  if (settings_.flaw == Flaw::kReadsInCapability) {
+    Output output(::epctx_output_new(), ::epctx_output_delete);
+    static_cast<void>(
+        static_cast<bool>(FromStatus(api_, ::epctx_read(&api_, nullptr, context.cache.c_str(), graph, output.get(), nullptr))));
+  }
+  const ORTCHAR_T* model = nullptr;
+  if (FromStatus(api_, api_.Graph_GetModelPath(graph, &model))) return;
+  seen_ = (std::filesystem::path(model).parent_path() / context.cache).string();
 }
 
 // --- which nodes -----------------------------------------------------------------------------------------------------------
@@ -284,6 +323,7 @@ OrtStatus* Ep::Claim(const OrtGraph* graph, OrtEpGraphSupportInfo* support_info)
     bool takes = false;
     if (Error error = Takes(node, takes)) return ToStatus(api_, error);
     if (!takes) continue;
+    if (settings_.flaw == Flaw::kReadsInCapability || settings_.flaw == Flaw::kReadsWhenAsked) LookAhead(graph, node);
     if (OrtStatus* status = api_.GetEpApi()->EpGraphSupportInfo_AddNodesToFuse(support_info, &node, 1, &options)) return status;
   }
   return nullptr;
@@ -377,8 +417,9 @@ Error Ep::Read(const OrtGraph* graph, const std::string& name, Data& data) {
     data = found->second;
     return {};
   }
-  const std::shared_ptr<EpctxOutput> output(::epctx_output_new(), ::epctx_output_delete);
-  if (Error error = FromStatus(api_, ::epctx_read(&api_, config_, name.c_str(), graph, output.get(), nullptr))) return error;
+  const Output output(::epctx_output_new(), ::epctx_output_delete);
+  const OrtEpContextConfig* config = ConfigFor(OrtEpContextDataSupport_READ);
+  if (Error error = FromStatus(api_, ::epctx_read(&api_, config, name.c_str(), graph, output.get(), nullptr))) return error;
   const auto* bytes = static_cast<const char*>(::epctx_output_data(output.get()));
   data = {output, {bytes, bytes != nullptr ? ::epctx_output_size(output.get()) : 0}};
   read_.emplace(name, data);
@@ -392,10 +433,11 @@ Error Ep::Save(const OrtGraph* graph, const OrtNode* node, const OrtNode* fused,
   const std::string name = settings_.named_by_node ? source_name : std::string(node_name) + ".bin";
   if (!settings_.embeds) {
     const size_t size = data.bytes.size();
+    const OrtEpContextConfig* config = ConfigFor(OrtEpContextDataSupport_WRITE);
     OrtStatus* status =
         settings_.separate_fallback
-            ? ::epctx_write_fallback(&api_, config_, name.c_str(), settings_.fallback.c_str(), graph, data.bytes.data(), size)
-            : ::epctx_write(&api_, config_, name.c_str(), graph, data.bytes.data(), size);
+            ? ::epctx_write_fallback(&api_, config, name.c_str(), settings_.fallback.c_str(), graph, data.bytes.data(), size)
+            : ::epctx_write(&api_, config, name.c_str(), graph, data.bytes.data(), size);
     if (Error error = FromStatus(api_, status)) return error;
   }
   Attributes attributes(api_);

@@ -41,6 +41,12 @@ class Ep : public OrtEp {
                         OrtNode** ep_context_nodes);
   OrtStatus* Supported(uint32_t& flags) const;
 
+  // Whether it advertises the use of the application's callbacks of a direction; only then does its helper get a config for it.
+  bool Advertises(OrtEpContextDataSupport direction) const;
+  const OrtEpContextConfig* ConfigFor(OrtEpContextDataSupport direction) const;
+
+  void LookAhead(const OrtGraph* graph, const OrtNode* node);
+
   // Whether a node is one of those that it takes.
   Error Takes(const OrtNode* node, bool& takes) const;
 
@@ -59,7 +65,8 @@ class Ep : public OrtEp {
   const Settings settings_;
   OrtEpContextConfig* config_ = nullptr;
   std::map<std::string, Data> read_;
-  Data main_;  // of the first main context
+  std::string seen_;  // a flaw: the path of data that a node named
+  Data main_;         // of the first main context
   bool has_main_ = false;
 };
 

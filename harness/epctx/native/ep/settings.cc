@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <string_view>
+#include <utility>
 
 #include "epctx_target.h"
 #include "reference/ep_context_node.h"
@@ -29,19 +30,28 @@ Error Get(const OrtApi& api, const OrtSessionOptions* options, const std::string
   return {};
 }
 
-Error ReadSupport(const std::string& word, Support& support) {
-  static constexpr std::pair<std::string_view, Support> kWords[] = {
-      {"both", Support::kBoth},       {"none", Support::kNone},   {"read", Support::kRead}, {"write", Support::kWrite},
-      {"unknown", Support::kUnknown}, {"error", Support::kError}, {"old", Support::kOld},
-  };
-  for (const auto& [name, value] : kWords) {
-    if (word == name) {
-      support = value;
-      return {};
-    }
+// The value of a word in a table; false if it has none.
+template <typename T, size_t size>
+bool Find(const std::pair<std::string_view, T> (&table)[size], std::string_view word, T& value) {
+  for (const auto& [name, its_value] : table) {
+    if (word != name) continue;
+    value = its_value;
+    return true;
   }
-  return Refused("The bundled EP knows no support " + epctx_reference::Printable(word));
+  return false;
 }
+
+constexpr std::pair<std::string_view, Support> kSupports[] = {
+    {"both", Support::kBoth},       {"none", Support::kNone},   {"read", Support::kRead}, {"write", Support::kWrite},
+    {"unknown", Support::kUnknown}, {"error", Support::kError}, {"old", Support::kOld},
+};
+
+constexpr std::pair<std::string_view, Flaw> kFlaws[] = {
+    {"ep-ignores-callbacks", Flaw::kIgnoresCallbacks},    {"ep-advertises-both", Flaw::kAdvertisesBoth},
+    {"ep-hides-unknown-flags", Flaw::kHidesUnknownFlags}, {"ep-hides-query-error", Flaw::kHidesQueryError},
+    {"ep-demands-support", Flaw::kDemandsSupport},        {"ep-reads-in-capability", Flaw::kReadsInCapability},
+    {"ep-reads-when-asked", Flaw::kReadsWhenAsked},
+};
 
 // The helper is configured once in a process; that it is then asked for in another form is an error.
 Error ConfigureHelper(const std::string& wanted) {
@@ -62,8 +72,12 @@ Error ReadSettings(const OrtApi& api, const OrtSessionOptions* options, Settings
   std::string value;
   bool set = false;
   if (Error error = Get(api, options, prefix + "support", value, set)) return error;
-  if (set) {
-    if (Error error = ReadSupport(value, settings.support)) return error;
+  if (set && !Find(kSupports, value, settings.support)) {
+    return Refused("The bundled EP knows no support " + epctx_reference::Printable(value));
+  }
+  if (Error error = Get(api, options, prefix + "flaw", value, set)) return error;
+  if (set && !Find(kFlaws, value, settings.flaw)) {
+    return Refused("The bundled EP knows no flaw " + epctx_reference::Printable(value));
   }
   if (Error error = Get(api, options, prefix + "name", value, set)) return error;
   if (set && value != "node")
@@ -83,3 +97,13 @@ Error ReadSettings(const OrtApi& api, const OrtSessionOptions* options, Settings
 }
 
 }  // namespace epctx_ep
+
+// The names of all flaws, a comma after each: for the tests, which compare them with weak.toml.
+extern "C" EPCTX_EXPORT const char* epctx_ep_flaw_names() {
+  static const std::string names = [] {
+    std::string all;
+    for (const auto& [name, flaw] : epctx_ep::kFlaws) all.append(name).push_back(',');
+    return all;
+  }();
+  return names.c_str();
+}

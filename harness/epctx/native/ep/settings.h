@@ -14,18 +14,31 @@ inline constexpr const char* kVersion = "1.0.0";
 // The `source` of the nodes that it makes and takes.
 inline constexpr const char* kSource = "epctx";
 
-// What it says of itself when it is asked which of the application's callbacks it uses.
+// What it says of itself when it is asked which of the application's callbacks it uses; it then uses those, and no other.
 enum class Support {
   kBoth,
   kNone,
   kRead,
   kWrite,
-  kUnknown,  // a flag that no runtime knows, besides both
-  kError,    // it cannot say: the query is an error
-  kOld,      // it is built for ONNX Runtime 1.30, and so is never asked
+  kUnknown,  // both, and a flag that no runtime knows
+  kError,    // both, but it cannot say so: the query is an error
+  kOld,      // none: it is built for ONNX Runtime 1.30, and so is never asked
+};
+
+// What is wrong with it beside its helper. weak.toml says in words what each is, and which rules it breaks.
+enum class Flaw {
+  kNone,
+  kIgnoresCallbacks,
+  kAdvertisesBoth,
+  kHidesUnknownFlags,
+  kHidesQueryError,
+  kDemandsSupport,
+  kReadsInCapability,
+  kReadsWhenAsked,
 };
 
 // Options of the provider:
+//   flaw       one of the above, by its name in weak.toml
 //   support    both, none, read, write, unknown, error, old
 //   helper     options of the helper, as epctx_target_configure takes them; the first ones hold for the whole process
 //   name       of the data of a context that it writes: "node", the name of its node in the source model, as it is; default: the
@@ -34,6 +47,7 @@ enum class Support {
 // Options of the session: ep.context_enable, ep.context_embed_mode.
 struct Settings {
   Support support = Support::kBoth;
+  Flaw flaw = Flaw::kNone;
   bool other_helper = false;
   bool named_by_node = false;
   std::string fallback;
