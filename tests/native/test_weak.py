@@ -9,13 +9,20 @@ from pathlib import Path
 from tests.native.running import Running
 
 from epctx.oracle import RULES
+from epctx.target import build
 from epctx.target.weakness import weaknesses
 
 
 def test_the_names_are_those_of_the_library(bundled: Path) -> None:
     names = ctypes.CDLL(str(bundled)).epctx_weak_names
     names.restype = ctypes.c_char_p
-    assert sorted(w.name for w in weaknesses()) == sorted(filter(None, names().decode().split(",")))
+    assert sorted(w.name for w in weaknesses() if w.of == "helper") == sorted(filter(None, names().decode().split(",")))
+
+
+def test_the_names_of_flaws_are_those_of_the_execution_provider() -> None:
+    names = ctypes.CDLL(str(build.ep())).epctx_ep_flaw_names
+    names.restype = ctypes.c_char_p
+    assert sorted(w.name for w in weaknesses() if w.of == "ep") == sorted(filter(None, names().decode().split(",")))
 
 
 def test_each_name_is_given_once() -> None:
@@ -37,5 +44,7 @@ def test_every_rule_has_a_weak_target_that_breaks_it() -> None:
 
 def test_each_starts(start: Callable[..., Running]) -> None:
     for weakness in weaknesses():
+        if weakness.of == "ep":
+            continue
         settings = f"weak={weakness.name}" + (",platform=windows" if weakness.platform == "windows" else "")
         assert start(settings).hello.error == "", weakness.name

@@ -53,6 +53,7 @@ def _text(value: object) -> bytes:
 
 OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
     (lambda call: call.threads is not None, "sessions are made one at a time"),
+    (lambda call: call.threads is not None, "sessions are made one at a time"),
     (lambda call: _named(call) and call.source == "caller", "in a session every name is that of a model; nobody is trusted"),
     (lambda call: _named(call) and call.name is None, "a model has no name that is NULL"),
     (lambda call: call.op == "write" and b"\0" in _text(call.name), "what follows a NUL is not in the name of a node"),
