@@ -35,6 +35,22 @@ def can(library: Path, ability: str) -> bool:
     return bool(ctypes.CDLL(str(library)).epctx_target_can(ability.encode()))
 
 
+def test_what_is_built_for_a_sanitizer_is_kept_apart(cache: Path, part: build.Part) -> None:
+    try:
+        toolchain.check_sanitizer(toolchain.find_compiler(), "undefined")
+    except TargetError as error:
+        pytest.skip(str(error))
+    plain, checked = build.build(part), build.build(part.under("undefined"))
+    assert plain != checked
+    assert {plain, checked} == set(cache.iterdir())
+    assert build.build(part.under(None)) == plain
+
+
+def test_a_sanitizer_that_the_compiler_does_not_know_is_told() -> None:
+    with pytest.raises(TargetError, match=r"cannot build for the nonsense sanitizer \(.*nonsense"):
+        toolchain.check_sanitizer(toolchain.find_compiler(), "nonsense")  # type: ignore[arg-type]
+
+
 def test_cxx_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", f"{sys.executable} -I")
     assert toolchain.find_compiler() == (sys.executable, "-I")

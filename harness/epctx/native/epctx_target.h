@@ -9,7 +9,8 @@
 //     through the table that a call is given, and allocate the output through the allocator.
 //   - Return NULL for success, else a status made with api->CreateStatus. The caller releases it.
 //   - No exception may leave a function. (One that does is caught, and reported as a finding.)
-//   - Calls come from one thread at a time, with the working directory and the limits of the case.
+//   - Calls come with the working directory and the limits of the case. Several threads may make them at once, and an
+//     application's callback may make another one before it returns. What is called once is called before that.
 //   - The library is first loaded in a process of its own, for one read through a callback: the driver finds out whether the
 //     target looks for functions that the ONNX Runtime at hand does not have.
 #pragma once

@@ -237,7 +237,7 @@ OrtStatus* Threads::Read(void* state, const char* name, OrtAllocator* from, void
   flight.Await(threads.script_.read_waits);
   threads.Reenter(threads.script_.read_reenters);
   for (const Share& share : threads.shares_) {
-    if (share.name != asked) continue;
+    if (share.write || share.name != asked) continue;
     if (OrtStatus* status = Api().AllocatorAlloc(from, share.content.size(), buffer)) return status;
     if (*buffer == nullptr) return Api().CreateStatus(ORT_FAIL, "the callback got no memory");
     share.content.copy(static_cast<char*>(*buffer), share.content.size());
