@@ -48,7 +48,7 @@ def test_what_is_built_for_a_sanitizer_is_kept_apart(cache: Path, part: build.Pa
 
 def test_a_sanitizer_that_the_compiler_does_not_know_is_told() -> None:
     with pytest.raises(TargetError, match=r"cannot build for the nonsense sanitizer \(.*nonsense"):
-        toolchain.check_sanitizer(toolchain.find_compiler(), "nonsense")  # type: ignore[arg-type]
+        toolchain.check_sanitizer(toolchain.find_compiler(), "nonsense")
 
 
 def test_cxx_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
