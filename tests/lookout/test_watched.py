@@ -16,7 +16,7 @@ from epctx.lookout import Watched, run_watched
 SECRET = random.Random(1).randbytes(1 << 16)
 
 COMMON = """
-import ctypes, mmap, os, random, subprocess, sys
+import mmap, os, random, subprocess, sys
 secret = random.Random(1).randbytes(1 << 16)[: int(sys.argv[1])]
 here, there = sys.argv[2], sys.argv[3]
 def put(path, data=secret):

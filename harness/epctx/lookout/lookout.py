@@ -3,8 +3,8 @@
 What it sees: what is written to a file through descriptors, up to the moment at which the file is closed, overwritten, cut,
 renamed or removed, also of files that never had a name (O_TMPFILE); and what stands in the watched places in the end, and at
 each removal and renaming meanwhile. What it does not see: what was written to a file through a mapping and was overwritten
-through it, or never had a name in a watched place; what a process keeps in memory, shared memory (memfd) included; and a
-descriptor that is still open when its process is killed.
+through it, or never had a name in a watched place; what goes past the doors through io_uring; what a process keeps in memory,
+shared memory (memfd) included; and a descriptor that is still open when its process is killed.
 """
 
 from __future__ import annotations
