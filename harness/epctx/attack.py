@@ -47,6 +47,7 @@ from epctx.case import (
     Race,
     Resize,
     Share,
+    Step,
     Struct,
     Threads,
     World,
@@ -214,6 +215,11 @@ def threads(
         allocator=allocator,
         threads=Threads(shares, count, rounds, configs),
     )
+
+
+def play(*steps: Step) -> Call:
+    """Steps of an application and an EP on the runtime's functions for configs."""
+    return Call("config", steps=steps)
 
 
 def node(name: Name, *others: Attribute, without: Sequence[str] = ()) -> Node:

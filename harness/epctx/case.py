@@ -291,14 +291,32 @@ class Threads(Struct, frozen=True):
     configs: Literal["one", "each"] = "one"
 
 
+class Step(Struct, frozen=True):
+    """A step of an application, or of an EP, on the functions of the runtime that make, fill and read configs.
+
+    ``options``, ``config``, ``function`` and ``state`` are numbers of objects, which are made when they are first named; None is
+    NULL. ``without`` names the output argument that is NULL.
+    """
+
+    do: Literal["set-read", "set-write", "take", "get-read", "get-write", "release-config", "release-options", "cycle"]
+    """set-read, set-write: registers ``function`` with ``state`` on session options, or on compile options, which can only be
+    NULL: others need an environment; take: takes ``config`` from the session options; cycle: takes and releases many configs."""
+    options: int | None = 0
+    config: int | None = 0
+    function: int | None = 0
+    state: int | None = 0
+    without: Literal["", "config", "function", "state"] = ""
+
+
 class Call(Struct, frozen=True):
     """One call on the target.
 
-    ``op`` is ``read``, ``write``, or ``load`` (walk the EPContext nodes of the model and read what each names). A name from the
-    ``model`` is untrusted and confined to the model directory (graph != nullptr); one from the ``caller`` is trusted.
+    ``op`` is ``read``, ``write``, ``load`` (walk the EPContext nodes of the model and read what each names), or ``config`` (make
+    ``steps`` on the runtime that the target sees). A name from the ``model`` is untrusted and confined to the model directory
+    (graph != nullptr); one from the ``caller`` is trusted.
     """
 
-    op: Literal["read", "write", "load"]
+    op: Literal["read", "write", "load", "config"]
     name: Name | None = None
     source: Literal["model", "caller"] = "model"
     payload: Content | None = Content("payload")
@@ -331,6 +349,8 @@ class Call(Struct, frozen=True):
     race: Race | None = None
     threads: Threads | None = None
     """Many calls in place of one, whose names and payloads are those of the shares: ``name`` and ``payload`` are then None."""
+    steps: tuple[Step, ...] = ()
+    """config: what is done, in order. What is left in the end is released."""
 
     @property
     def names(self) -> tuple[Name, ...]:

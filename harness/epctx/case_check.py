@@ -31,6 +31,7 @@ from epctx.case import (
 )
 from epctx.case_reach import Wrong, attributes_of, reach
 from epctx.errors import CaseError
+from epctx.spec.config import FUNCTIONS, PLACES, step_expectations
 from epctx.spec.scene import Scene
 from epctx.spec.tree import NAME_MAX, PATH_MAX, ROOT, Place, Tree
 
@@ -39,6 +40,7 @@ MAX_CALLS = 64
 MAX_WAITS = 64
 MAX_CLAIM = (1 << 63) - 1
 """A size that is only said: nothing is allocated for it."""
+MAX_STEPS = 64
 MAX_ROUNDS = 10_000
 MAX_THREADS = 32
 MAX_SHARES = 64
@@ -368,6 +370,7 @@ def _canaries(case: Case, tree: Tree) -> None:
 def _calls(case: Case, tree: Tree) -> None:
     for index, call in enumerate(case.calls):
         at = f"$.calls[{index}]"
+        _steps(at, call)
         for which, callback in _callbacks(call):
             _callback(f"{at}.{which}", callback)
         _range(f"{at}.null_size", call.null_size, 0, MAX_CLAIM)
@@ -456,6 +459,21 @@ def _callback(at: str, callback: Callback) -> None:
         _range(f"{at}.size", callback.size, 0, MAX_CLAIM)
     if callback.reenters is not None and not raw(callback.reenters):
         raise Wrong(f"{at}.reenters", "a callback reads or writes a name, which is not empty; leave it out for none")
+
+
+def _steps(at: str, call: Call) -> None:
+    if bool(call.steps) is not (call.op == "config"):
+        raise Wrong(f"{at}.steps", "a call has steps if its op is config, and only then")
+    _count(f"{at}.steps", len(call.steps), MAX_STEPS, "steps")
+    for number, step in enumerate(call.steps):
+        here = f"{at}.steps[{number}]"
+        for key, count in (("options", PLACES), ("config", PLACES), ("function", FUNCTIONS), ("state", PLACES)):
+            if (value := getattr(step, key)) is not None:
+                _range(f"{here}.{key}", value, 0, count - 1)
+        try:
+            step_expectations(call.steps[: number + 1])
+        except CaseError as error:
+            raise Wrong(here, str(error)) from None
 
 
 def _declared(at: str, name: Name, tree: Tree) -> Place:

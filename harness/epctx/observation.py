@@ -124,6 +124,24 @@ class CallbackSeen(Struct, frozen=True):
     ended: float | None = None
 
 
+Handed: TypeAlias = int | Literal["null", "untouched", "other"]
+"""What an output argument holds after a step: the number of one of our functions or states, NULL, what it held, or neither."""
+
+
+class StepSeen(Struct, frozen=True):
+    """What came of one step of a ``config`` call; None for what it does not give."""
+
+    code: int = 0
+    message: str = ""
+    function: Handed | None = None
+    state: Handed | None = None
+    config: Literal["set", "null", "untouched"] | None = None
+    states_kept: bool = True
+    """Whether the memory of all states was as before; for the last step once everything was released."""
+    grown: int = 0
+    """cycle: bytes by which the heap grew."""
+
+
 class RaceSeen(Struct, frozen=True):
     """How the rounds of a race ended, and how often (``turns``) the attacker changed something meanwhile."""
 
@@ -199,6 +217,8 @@ class Seen(Struct, frozen=True):
     """What a sanitizer reported, each kind of report at each place once."""
     names: tuple[str, ...] = ()
     """load: the names, in hex, that the target asked for."""
+    steps: tuple[StepSeen, ...] = ()
+    """config: what came of each step."""
     seconds: float = 0.0
 
 

@@ -48,6 +48,12 @@ EPCTX_EXPORT void epctx_target_init(const OrtApi* api);
 // with them in words that stay valid.
 EPCTX_EXPORT const char* epctx_target_configure(const char* options);
 
+// Optional, for a target that ships or wraps a runtime. Called once after configure: the table that the calls below are given
+// in place of `api`, and on which the application makes session options, registers callbacks and takes configs. Of the functions
+// for configs it has those by name on ONNX Runtime 1.28 to 1.30, those in its tables on later ones; those of `api` do for what
+// it does not change.
+EPCTX_EXPORT const OrtApi* epctx_runtime(const OrtApi* api);
+
 // Optional. Whether the target has an ability whose function it exports: "write", "fallback", "moves" or "load". Without this
 // function, what is exported is there. (For a shim, which learns only from the compiler what its header has.)
 EPCTX_EXPORT int epctx_target_can(const char* ability);

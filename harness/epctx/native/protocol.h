@@ -24,7 +24,7 @@ namespace epctx {
 inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kInlineLimit = 32 * 1024;
 
-enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3 };
+enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3, kConfig = 4 };
 
 enum RequestFlag : uint32_t {
   kGraph = 1u << 0,             // the name comes from a model: the target gets an OrtGraph whose model path is kModelPath
@@ -58,6 +58,7 @@ enum class Tag : uint32_t {
                         // or for lists u32 count and for each u32 length and the bytes (strings), or i64 each (ints)
   kCwd = 13,            // the absolute path of the directory that the target works in during this call; absent: stay where it is
   kThreads = 14,        // ThreadsScript, then for each share ShareScript, its name and its content
+  kStep = 15,           // config: a Step
   kSessionModel = 16,   // sessions: the bytes of a model without a path
   kSessionOption = 17,  // sessions: key=value, an option of the execution provider
   // hello and reply
@@ -73,7 +74,37 @@ enum class Tag : uint32_t {
   kRaceCounts = 38,    // RaceCounts; kOutput is then that of the first round that went wrong
   kLoadedName = 39,    // load: a name that the target asked for
   kThreadCounts = 40,  // ThreadCounts, then in words the first thing that went wrong, if any
+  kStepResult = 41,    // config: a StepResult for each step, then the text of its status
   kSessionFault = 42,  // sessions: why what was seen says nothing about the target, in words
+};
+
+enum class StepKind : uint32_t {
+  kSetRead = 0,   // registers a read function on session options
+  kSetWrite = 1,  // registers a write function on compile options, which are NULL
+  kTake = 2,      // takes a config from session options
+  kGetRead = 3,
+  kGetWrite = 4,
+  kReleaseConfig = 5,
+  kReleaseOptions = 6,
+  kCycle = 7,  // takes configs from session options and releases them, many times
+};
+
+enum StepOutput : int32_t { kEvery = -1, kConfig = 0, kFunction = 1, kState = 2 };  // the one whose argument is NULL
+
+struct Step {
+  uint32_t kind;                             // StepKind
+  int32_t options, config, function, state;  // numbers of objects, which are made when they are first named; -1: NULL
+  int32_t without;                           // StepOutput
+};
+
+enum StepValue : int32_t { kNull = -1, kUntouched = -2, kOther = -3, kNotAsked = -4 };  // else the number of one of ours
+
+struct StepResult {  // then the text of the status
+  int32_t code;
+  int32_t function, state, config;  // StepValue
+  uint64_t grown;                   // cycle: bytes of the heap
+  uint32_t states_kept;             // whether the memory of all states is as it was, for the last step when all is released
+  uint32_t message_size;
 };
 
 struct Header {

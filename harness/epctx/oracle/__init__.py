@@ -3,6 +3,7 @@
 from epctx.oracle import (  # noqa: F401  (they register rules)
     callbacks,
     chunking,
+    config,
     containment,
     files,
     models,

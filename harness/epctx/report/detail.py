@@ -24,11 +24,12 @@ from epctx.case import (
     Mount,
     Share,
     Socket,
+    Step,
     content_of,
     raw,
     shown,
 )
-from epctx.observation import CallbackSeen, Observation, Seen, State
+from epctx.observation import CallbackSeen, Observation, Seen, State, StepSeen
 from epctx.oracle import report_words
 from epctx.report.console import indented
 from epctx.report.terminal import call_words, labelled
@@ -166,11 +167,29 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
         [
             (f"call {number}", f"{words[0]} {', '.join(words[1:])}"),
             *rows,
+            *((f"step {n}", _step(step)) for n, step in enumerate(call.steps, 1)),
             ("expected", Text(expected, style="green" if expect.outcome == "accept" else "yellow")),
             ("because", expect.why),
             ("rule", expect.rule),
         ]
     )
+
+
+def _step(step: Step) -> str:
+    """A step with the arguments that count for what it does."""
+    counts = {
+        "set-read": ("options", "function", "state"),
+        "set-write": ("options", "function", "state"),
+        "take": ("options", "config"),
+        "get-read": ("config",),
+        "get-write": ("config",),
+        "release-config": ("config",),
+        "release-options": ("options",),
+        "cycle": ("options",),
+    }[step.do]
+    words = [f"{key} {'NULL' if getattr(step, key) is None else getattr(step, key)}" for key in counts]
+    words += [f"NULL for the {step.without} that comes out"] if step.without else []
+    return f"{step.do} {', '.join(words)}"
 
 
 def _script(script: Callback, of: str) -> str:
@@ -225,6 +244,8 @@ def _seen(number: int, seen: Seen) -> RenderableType:
         row("plaintext", path)
     for callback in seen.callbacks:
         row("callback", _invocation(callback))
+    for index, step in enumerate(seen.steps, 1):
+        row(f"step {index}", _step_seen(step))
     memory = seen.memory
     row("memory", f"{memory.allocated} allocated, {memory.freed} freed, {memory.live} bytes live, peak {memory.peak:,} bytes")
     if seen.race:
@@ -243,6 +264,14 @@ def _seen(number: int, seen: Seen) -> RenderableType:
     for report in seen.reports:
         row("report", report_words((report,)))
     return labelled(rows)
+
+
+def _step_seen(step: StepSeen) -> str:
+    words = [f"code {step.code}" + (f" ({step.message})" if step.message else "")]
+    words += [f"{key} {value}" for key in ("function", "state", "config") if (value := getattr(step, key)) is not None]
+    words += [f"{step.grown:,} bytes more"] if step.grown else []
+    words += [] if step.states_kept else ["a state was changed or freed"]
+    return ", ".join(words)
 
 
 def _invocation(seen: CallbackSeen) -> str:

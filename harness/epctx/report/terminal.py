@@ -105,7 +105,9 @@ def labelled(rows: Iterable[tuple[str, str | Text]]) -> Table:
 
 
 def call_words(call: Call) -> str:
-    """The call and its name, or those of several threads."""
+    """The call and its name, or those of several threads, or the number of its steps."""
+    if call.op == "config":
+        return f"config, {plural(len(call.steps), 'step')}"
     if call.threads is None:
         return f"{call.op} {shown(call.name)}"
     shares = list(dict.fromkeys(f"{share.op} {shown(share.name)}" for share in call.threads.shares))

@@ -27,6 +27,7 @@ from epctx.case import (
     raw,
     shown,
 )
+from epctx.spec import config
 from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
 from epctx.spec.nodes import Named, names_of
@@ -76,6 +77,8 @@ def _predict(scene: Scene, case: Case, call: Call) -> Expect:
         return _threads(scene, case, call, call.threads)
     if call.op == "load":
         return _load(scene, case, call)
+    if call.op == "config":
+        return config.expectation(call)
     if not (name := _bytes(call.name)):
         return refuse("name.empty", f"the name is {'NULL' if name is None else 'empty'}", INVALID_ARGUMENT)
     if call.op == "write" and call.payload is None and call.null_size:

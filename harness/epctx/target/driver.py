@@ -135,6 +135,7 @@ def request(
         parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback, root)))
     if call.write_callback and not call.threads:
         parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback, root)))
+    parts += map(wire.step, call.steps)
     parts.append(extra)
     fixed = wire.REQUEST.pack(
         wire.OPS[call.op], flags, wire.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size
@@ -190,6 +191,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         race=RaceSeen(*wire.RACE_COUNTS.unpack(race[0])) if race else None,
         threads=_threads(threads[0]) if threads else None,
         names=tuple(n.hex() for n in fields.get(wire.LOADED_NAME, ())),
+        steps=tuple(map(wire.step_seen, fields.get(wire.STEP_RESULT, ()))),
         seconds=nanoseconds / 1e9,
     )
     fault = fields.get(wire.SESSION_FAULT, [b""])[0].decode()

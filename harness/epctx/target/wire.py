@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from epctx.case import Attribute, Call, Callback, Node, Struct, raw, stream
+from epctx.case import Attribute, Call, Callback, Node, Step, Struct, raw, stream
 from epctx.errors import HarnessError
+from epctx.observation import Handed, StepSeen
 
 PROTOCOL = 2
 INLINE_LIMIT = 32 * 1024
@@ -28,9 +29,12 @@ SHARE = struct.Struct("<4I")
 THREAD_COUNTS = struct.Struct("<8I")
 REPLY = struct.Struct("<Ii12Q")
 
+STEP_BODY = struct.Struct("<I5i")
+STEP_RESULT_BODY = struct.Struct("<4iQII")
+
 HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2
 
-OPS = {"read": 1, "write": 2, "load": 3}
+OPS = {"read": 1, "write": 2, "load": 3, "config": 4}
 GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSORS, LINGERS, EMPTY_CONFIG = (
     1 << n for n in range(9)
 )
@@ -57,6 +61,7 @@ ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 SESSION_MODEL, SESSION_OPTION = 16, 17
 (HELLO_TEXT, MESSAGE, OUTPUT, EXCEPTION, CALLBACK, MOVE_FAULT, RACE_COUNT, LOADED_NAME) = range(32, 40)
 THREAD_COUNT, SESSION_FAULT = 40, 42
+STEP, STEP_RESULT = 15, 41
 
 STATE_OK, ALLOCATOR_OK, LATE, MET, NULL_BUFFER, IN_BULK = (1 << n for n in range(6))
 OUTPUT_IN_BULK, OUTPUT_NULL, ADOPTED, THREW, NOT_HELD, CALLER_RELEASED = (1 << n for n in range(6))
@@ -108,6 +113,36 @@ def threads(call: Call, names: Sequence[bytes]) -> bytes:
         data = b"" if share.content is None else stream(share.content.key, share.content.size)
         parts += [SHARE.pack(share.op == "write", share.content is None, len(name), len(data)), name, data]
     return field(THREADS, b"".join(parts))
+
+
+STEPS = {
+    do: n
+    for n, do in enumerate(
+        ("set-read", "set-write", "take", "get-read", "get-write", "release-config", "release-options", "cycle")
+    )
+}
+STEP_OUTPUTS = {"": -1, "config": 0, "function": 1, "state": 2}
+NULL, UNTOUCHED, OTHER, NOT_ASKED = -1, -2, -3, -4
+"""What a step's output is where it is not one of ours."""
+
+
+def step(made: Step) -> bytes:
+    """A step of a ``config`` call, as a field."""
+    numbers = (-1 if n is None else n for n in (made.options, made.config, made.function, made.state))
+    return field(STEP, STEP_BODY.pack(STEPS[made.do], *numbers, STEP_OUTPUTS[made.without]))
+
+
+def step_seen(data: bytes) -> StepSeen:
+    """What came of a step."""
+    code, function, state, config, grown, kept, size = STEP_RESULT_BODY.unpack_from(data)
+    text = data[STEP_RESULT_BODY.size : STEP_RESULT_BODY.size + size].decode("utf-8", "backslashreplace")
+    taken: dict[int, Literal["set", "null", "untouched"]] = {0: "set", NULL: "null", UNTOUCHED: "untouched"}
+    return StepSeen(code, text, _handed(function), _handed(state), taken.get(config), bool(kept), grown)
+
+
+def _handed(value: int) -> Handed | None:
+    named: dict[int, Handed | None] = {NULL: "null", UNTOUCHED: "untouched", OTHER: "other", NOT_ASKED: None}
+    return named.get(value, value)
 
 
 def attribute(attr: Attribute) -> bytes:

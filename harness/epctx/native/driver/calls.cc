@@ -16,6 +16,7 @@
 #include "config.h"
 #include "race.h"
 #include "runtime.h"
+#include "steps.h"
 #include "surroundings.h"
 #include "threads.h"
 
@@ -48,6 +49,7 @@ struct Ask {
   std::optional<Resize> resize;
   std::optional<Race> race;
   std::shared_ptr<Threads> threads;
+  std::vector<Step> steps;
 
   bool Has(RequestFlag flag) const { return (head.flags & flag) != 0; }
 };
@@ -107,6 +109,7 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
       case Tag::kNode: ask.graph.nodes.push_back(TakeNode(content)); break;
       case Tag::kRaceInside: inside = content; break;
       case Tag::kThreads: ask.threads = Threads::New(content); break;
+      case Tag::kStep: ask.steps.push_back(Take<Step>(content)); break;
       case Tag::kResize: {
         const auto size = Take<uint64_t>(content);
         ask.resize = Resize{size, std::string(content)};
@@ -208,7 +211,7 @@ class Work {
   // Takes the config that the call is to have, if it is to have one.
   Outcome TakeConfig() {
     if (ask_.callbacks.read == nullptr && ask_.callbacks.write == nullptr && !ask_.Has(kEmptyConfig)) return {};
-    return Try([&] { return config_.Take(Api(), ask_.callbacks); });
+    return Try([&] { return config_.Take(*target_.api, ask_.callbacks); });
   }
 
   // Makes an output hold data, through a callback, which involves no file.
@@ -222,8 +225,8 @@ class Work {
     Config config;
     const Application::InCall in_call(*application);
     const Outcome outcome = Try([&] {
-      OrtStatus* status = config.Take(Api(), {ReadCallback, &callback, nullptr, nullptr});
-      return status != nullptr ? status : target_.read(&Api(), config.get(), "earlier", Graph(), output, allocator);
+      OrtStatus* status = config.Take(*target_.api, {ReadCallback, &callback, nullptr, nullptr});
+      return status != nullptr ? status : target_.read(target_.api, config.get(), "earlier", Graph(), output, allocator);
     });
     return !outcome.threw && outcome.code == ORT_OK && OutputBytes(output) == kHeldData;
   }
@@ -232,20 +235,22 @@ class Work {
   OrtErrorCode Reenter(bool write, const std::string& name, std::string_view payload) const {
     if (write) {
       if (target_.write == nullptr) return ORT_NOT_IMPLEMENTED;
-      return Try([&] { return target_.write(&Api(), config_.get(), name.c_str(), Graph(), payload.data(), payload.size()); })
+      return Try([&] { return target_.write(target_.api, config_.get(), name.c_str(), Graph(), payload.data(), payload.size()); })
           .code;
     }
     const Output output(target_.output_new(), OutputDeleter{&target_});
-    return Try([&] { return target_.read(&Api(), config_.get(), name.c_str(), Graph(), output.get(), AllocatorToGive()); }).code;
+    return Try([&] { return target_.read(target_.api, config_.get(), name.c_str(), Graph(), output.get(), AllocatorToGive()); })
+        .code;
   }
 
   OrtStatus* Call() {
     switch (Op{ask_.head.op}) {
-      case Op::kRead: return target_.read(&Api(), config_.get(), Name(), Graph(), output_.get(), AllocatorToGive());
+      case Op::kRead: return target_.read(target_.api, config_.get(), Name(), Graph(), output_.get(), AllocatorToGive());
       case Op::kWrite: return Write();
       case Op::kLoad:
         if (target_.load == nullptr) throw BadMessage{"the target has no load"};
-        return target_.load(&Api(), config_.get(), &ask_.graph, &Work::NoteName, &message_);
+        return target_.load(target_.api, config_.get(), &ask_.graph, &Work::NoteName, &message_);
+      case Op::kConfig: PlaySteps(*target_.api, ask_.steps, message_); return nullptr;
     }
     throw BadMessage{"there is no such operation"};
   }
@@ -266,11 +271,11 @@ class Work {
     }
     if (!ask_.Has(kSeparateFallback)) {
       if (target_.write == nullptr) throw BadMessage{"the target has no write"};
-      return target_.write(&Api(), config_.get(), Name(), Graph(), buffer, size);
+      return target_.write(target_.api, config_.get(), Name(), Graph(), buffer, size);
     }
     if (target_.write_fallback == nullptr) throw BadMessage{"the target has no write with a fallback name"};
     const char* fallback = ask_.fallback ? ask_.fallback->c_str() : nullptr;
-    return target_.write_fallback(&Api(), config_.get(), Name(), fallback, Graph(), buffer, size);
+    return target_.write_fallback(target_.api, config_.get(), Name(), fallback, Graph(), buffer, size);
   }
 
   static void NoteName(void* message, const char* name, size_t size) {
@@ -422,7 +427,7 @@ int Bench(const Target& target, double seconds, const char* name, const char* mo
   while (elapsed < seconds) {
     for (int i = 0; i < 100; ++i, ++reads) {
       EpctxOutput* output = target.output_new();
-      if (OrtStatus* status = target.read(&Api(), nullptr, name, &graph, output, nullptr)) {
+      if (OrtStatus* status = target.read(target.api, nullptr, name, &graph, output, nullptr)) {
         std::fprintf(stderr, "%s\n", Api().GetErrorMessage(status));
         return 3;
       }

@@ -15,15 +15,8 @@
 
 // --- the stand-in's objects ------------------------------------------------------------------------------------------------
 
-struct OrtEnv {};
-
 struct OrtSessionOptions {
   OrtReadNamedBufferFunc function = nullptr;
-  void* state = nullptr;
-};
-
-struct OrtModelCompilationOptions {
-  OrtWriteNamedBufferFunc function = nullptr;
   void* state = nullptr;
 };
 
@@ -40,12 +33,6 @@ namespace stand_in {
 
 OrtStatus* Invalid(const char* text) { return ledger().NewStatus(ORT_INVALID_ARGUMENT, text); }
 
-OrtStatus* CreateEnv(OrtLoggingLevel, const char*, OrtEnv** env) noexcept {
-  *env = new OrtEnv;
-  return nullptr;
-}
-void ReleaseEnv(OrtEnv* env) noexcept { delete env; }
-
 OrtStatus* CreateOptions(OrtSessionOptions** options) noexcept {
   *options = new OrtSessionOptions;
   return nullptr;
@@ -58,16 +45,9 @@ OrtStatus* SetRead(OrtSessionOptions* options, OrtReadNamedBufferFunc function, 
   return nullptr;
 }
 
-OrtStatus* CreateCompileOptions(const OrtEnv*, const OrtSessionOptions*, OrtModelCompilationOptions** options) noexcept {
-  *options = new OrtModelCompilationOptions;
-  return nullptr;
-}
-void ReleaseCompileOptions(OrtModelCompilationOptions* options) noexcept { delete options; }
-
-OrtStatus* SetWrite(OrtModelCompilationOptions* options, OrtWriteNamedBufferFunc function, void* state) noexcept {
-  if (options == nullptr) return Invalid("OrtModelCompilationOptions is NULL");
-  *options = {function, function != nullptr ? state : nullptr};
-  return nullptr;
+// There are no compile options here to set anything on.
+OrtStatus* SetWrite(OrtModelCompilationOptions*, OrtWriteNamedBufferFunc, void*) noexcept {
+  return Invalid("OrtModelCompilationOptions is NULL");
 }
 
 OrtStatus* Take(const OrtSessionOptions* options, OrtEpContextConfig** config) noexcept {
@@ -95,9 +75,7 @@ OrtStatus* GetWrite(const OrtEpContextConfig* config, OrtWriteNamedBufferFunc* f
   return nullptr;
 }
 
-constexpr ConfigFunctions kFunctions = {
-    CreateOptions, ReleaseOptions, SetRead, CreateCompileOptions, ReleaseCompileOptions, SetWrite, Take,
-    Release,       GetRead,        GetWrite};
+constexpr ConfigFunctions kFunctions = {CreateOptions, ReleaseOptions, SetRead, SetWrite, Take, Release, GetRead, GetWrite};
 
 }  // namespace stand_in
 
@@ -117,8 +95,6 @@ ConfigFunctions NamedFunctionsOf(const OrtApi& api) {
   found.create_options = api.CreateSessionOptions;
   found.release_options = api.ReleaseSessionOptions;
   LookUp(api, kOrtExperimental_OrtApi_SessionOptions_SetEpContextDataReadFunc_SinceV28_FnName, found.set_read);
-  found.create_compile_options = api.GetCompileApi()->CreateModelCompilationOptionsFromSessionOptions;
-  found.release_compile_options = api.GetCompileApi()->ReleaseModelCompilationOptions;
   LookUp(api, kOrtExperimental_OrtCompileApi_ModelCompilationOptions_SetEpContextDataWriteFunc_SinceV28_FnName, found.set_write);
   LookUp(api, kOrtExperimental_OrtEpApi_SessionOptions_GetEpContextConfig_SinceV28_FnName, found.take);
   LookUp(api, kOrtExperimental_OrtEpApi_ReleaseEpContextConfig_SinceV28_FnName, found.release);
@@ -128,14 +104,11 @@ ConfigFunctions NamedFunctionsOf(const OrtApi& api) {
 }
 
 ConfigFunctions TabledFunctionsOf(const OrtApi& api) {
-  const OrtCompileApi& compile = *api.GetCompileApi();
   const OrtEpApi& ep = *api.GetEpApi();
   return {api.CreateSessionOptions,
           api.ReleaseSessionOptions,
           api.SessionOptionsSetEpContextDataReadFunc,
-          compile.CreateModelCompilationOptionsFromSessionOptions,
-          compile.ReleaseModelCompilationOptions,
-          compile.ModelCompilationOptions_SetEpContextDataWriteFunc,
+          api.GetCompileApi()->ModelCompilationOptions_SetEpContextDataWriteFunc,
           ep.SessionOptionsGetEpContextConfig,
           ep.ReleaseEpContextConfig,
           ep.EpContextConfigGetEpContextDataReadFunc,
@@ -158,9 +131,6 @@ std::map<const OrtEpContextConfig*, Registered> g_writers;
 OrtStatus* CreateOptions(OrtSessionOptions** options) noexcept { return Ours(g_runtime.create_options(options)); }
 OrtStatus* SetRead(OrtSessionOptions* options, OrtReadNamedBufferFunc function, void* state) noexcept {
   return Ours(g_runtime.set_read(options, function, state));
-}
-OrtStatus* CreateCompileOptions(const OrtEnv* env, const OrtSessionOptions* from, OrtModelCompilationOptions** options) noexcept {
-  return Ours(g_runtime.create_compile_options(env, from, options));
 }
 OrtStatus* SetWrite(OrtModelCompilationOptions* options, OrtWriteNamedBufferFunc function, void* state) noexcept {
   return Ours(g_runtime.set_write(options, function, state));
@@ -236,8 +206,6 @@ void StartConfigs(const OrtApi* real, Generation generation, OrtApi& api, OrtEpA
   g_ep_api = &ep_api;
   if (real == nullptr) {
     g_runtime = stand_in::kFunctions;
-    api.CreateEnv = stand_in::CreateEnv;
-    api.ReleaseEnv = stand_in::ReleaseEnv;
   } else {
     g_runtime = generation == Generation::kNames ? NamedFunctionsOf(*real) : TabledFunctionsOf(*real);
   }
@@ -245,8 +213,6 @@ void StartConfigs(const OrtApi* real, Generation generation, OrtApi& api, OrtEpA
   api.ReleaseSessionOptions = g_runtime.release_options;
   api.GetCompileApi = GetCompileApi;
   g_compile.slots.fill(reinterpret_cast<void*>(&Absent));
-  g_compile.api.CreateModelCompilationOptionsFromSessionOptions = CreateCompileOptions;
-  g_compile.api.ReleaseModelCompilationOptions = g_runtime.release_compile_options;
   FillTables();
 }
 
@@ -293,7 +259,7 @@ ConfigFunctions FunctionsOf(const OrtApi& api) {
 // --- a config --------------------------------------------------------------------------------------------------------------
 
 OrtStatus* Config::Take(const OrtApi& api, const Registered& callbacks) {
-  const ConfigFunctions functions = FunctionsOf(api);
+  const ConfigFunctions functions = FunctionsOf(callbacks.write != nullptr ? *g_api : api);
   OrtSessionOptions* options = nullptr;
   if (OrtStatus* status = functions.create_options(&options)) return status;
   OrtStatus* status = callbacks.read != nullptr ? functions.set_read(options, callbacks.read, callbacks.read_state) : nullptr;

@@ -17,8 +17,6 @@ struct ConfigFunctions {
   decltype(OrtApi::CreateSessionOptions) create_options = nullptr;
   decltype(OrtApi::ReleaseSessionOptions) release_options = nullptr;
   decltype(OrtApi::SessionOptionsSetEpContextDataReadFunc) set_read = nullptr;
-  decltype(OrtCompileApi::CreateModelCompilationOptionsFromSessionOptions) create_compile_options = nullptr;
-  decltype(OrtCompileApi::ReleaseModelCompilationOptions) release_compile_options = nullptr;
   decltype(OrtCompileApi::ModelCompilationOptions_SetEpContextDataWriteFunc) set_write = nullptr;
   decltype(OrtEpApi::SessionOptionsGetEpContextConfig) take = nullptr;
   decltype(OrtEpApi::ReleaseEpContextConfig) release = nullptr;
@@ -66,7 +64,8 @@ class Config {
   Config(const Config&) = delete;
   Config& operator=(const Config&) = delete;
 
-  // Takes it from session options of `api`, which are gone afterwards. Returns the status of the function that failed.
+  // Takes it from session options of `api`, which are gone afterwards; with a write callback, which only the driver's own
+  // accessor can add, from those of its own table. Returns the status of the function that failed.
   OrtStatus* Take(const OrtApi& api, const Registered& callbacks);
   void Release();
   const OrtEpContextConfig* get() const { return config_; }

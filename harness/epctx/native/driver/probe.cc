@@ -31,7 +31,7 @@ OrtStatus* NoteCall(void* called, const char*, OrtAllocator*, void** buffer, siz
 
 // Reads through a callback, which involves no file. What is made for it goes with the process.
 void Read(const Target& target, bool* called) {
-  const ConfigFunctions functions = FunctionsOf(Api());
+  const ConfigFunctions functions = FunctionsOf(*target.api);
   OrtSessionOptions* options = nullptr;
   OrtEpContextConfig* config = nullptr;
   if (functions.create_options(&options) != nullptr || functions.set_read(options, NoteCall, called) != nullptr ||
@@ -39,7 +39,7 @@ void Read(const Target& target, bool* called) {
     return;
   }
   const OrtGraph graph{"/model.onnx", {}};
-  target.read(&Api(), config, "probe", &graph, target.output_new(), nullptr);
+  target.read(target.api, config, "probe", &graph, target.output_new(), nullptr);
 }
 
 [[noreturn]] void Probe(const char* file, const char* options, Found& found) {

@@ -13,7 +13,9 @@ std::string LoadTarget(const char* file, const OrtApi& api, const char* options,
     if (function == nullptr && required) missing += (missing.empty() ? "" : ", ") + std::string(name);
   };
   decltype(&epctx_target_abi) abi = nullptr;
+  decltype(&epctx_runtime) runtime = nullptr;
   look_up("epctx_target_abi", abi, true);
+  look_up("epctx_runtime", runtime, false);
   look_up("epctx_target_init", target.init, false);
   look_up("epctx_target_configure", target.configure, false);
   look_up("epctx_target_can", target.can, false);
@@ -37,6 +39,8 @@ std::string LoadTarget(const char* file, const OrtApi& api, const char* options,
   } else if (options[0] != '\0') {
     return "the target takes no options";
   }
+  target.api = runtime != nullptr ? runtime(&api) : &api;
+  if (target.api == nullptr) return "the target's epctx_runtime gives NULL";
   return {};
 }
 
@@ -49,6 +53,7 @@ std::vector<std::string> AbilitiesOf(const Target& target) {
   add("fallback", target.write_fallback != nullptr);
   add("moves", target.output_move != nullptr && target.output_move_new != nullptr);
   add("load", target.load != nullptr);
+  can.emplace_back("config");
   return can;
 }
 

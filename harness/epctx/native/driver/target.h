@@ -11,6 +11,7 @@ namespace epctx {
 
 // The functions of epctx_target.h that a library exports; NULL for those that it leaves out.
 struct Target {
+  const OrtApi* api = nullptr;  // what it works on, and the application with it
   decltype(&epctx_target_init) init = nullptr;
   decltype(&epctx_target_configure) configure = nullptr;
   decltype(&epctx_target_can) can = nullptr;
@@ -26,7 +27,8 @@ struct Target {
   decltype(&epctx_load) load = nullptr;
 };
 
-// Loads a library and starts it with the API and its options. Returns what is wrong, or an empty text.
+// Loads a library and starts it with the API, or with what it makes of that, and its options. Returns what is wrong, or an empty
+// text.
 std::string LoadTarget(const char* file, const OrtApi& api, const char* options, Target& target);
 
 // What the target can do, as the hello's "can" names it.

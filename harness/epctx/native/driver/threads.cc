@@ -76,7 +76,7 @@ void Threads::TakeConfigs() {
     if (Has(kWritesByCallback)) callbacks.write = &Threads::Write;
     callbacks.read_state = callbacks.write_state = &state;
     Config& config = configs_.emplace_back();
-    if (Try([&] { return config.Take(Api(), callbacks); }).code != ORT_OK) throw BadMessage{"the runtime gives no config"};
+    if (Try([&] { return config.Take(*target->api, callbacks); }).code != ORT_OK) throw BadMessage{"the runtime gives no config"};
   }
 }
 
@@ -147,8 +147,8 @@ void Threads::Make(size_t index, Tally& tally, bool within) {
   const Output output(share.write ? nullptr : target->output_new(), OutputDeleter{target});
   const Outcome outcome = Try([&] {
     const char* name = share.name.c_str();
-    if (share.write) return target->write(&Api(), config, name, graph, share.content.data(), share.content.size());
-    return target->read(&Api(), config, name, graph, output.get(), allocator);
+    if (share.write) return target->write(target->api, config, name, graph, share.content.data(), share.content.size());
+    return target->read(target->api, config, name, graph, output.get(), allocator);
   });
   t_turn = before;
   if (!share.write && outcome.code == ORT_OK && !outcome.threw) {
