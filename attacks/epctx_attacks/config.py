@@ -85,7 +85,6 @@ CHANGES: dict[str, tuple[Step, ...]] = {
     "replaced": (Step("set-read", function=1, state=1),),
     "other-state": (Step("set-read", state=1),),
     "cleared": (CLEAR,),
-    "released": (Step("release-options"),),
     "replaced-and-released": (Step("set-read", function=1, state=1), Step("release-options")),
     "cleared-and-released": (CLEAR, Step("release-options")),
 }
@@ -219,11 +218,3 @@ def other_direction_comes() -> Draft:
             read("good.bin", config=True),
         )
     )
-
-
-@family.hostile("cb.accessor-missing", op=OPS)
-def accessor_missing_for_an_empty_config(op: Op) -> Draft:
-    """A config that cannot be asked is an error of the {op}, also where no callback is in it: nobody can know."""
-    if op == "read":
-        return scene(calls=read("good.bin", config=True, accessors=False))
-    return scene(calls=write("good.bin", config=True, accessors=False))

@@ -45,6 +45,7 @@ OrtStatus* Load(const Behaviour& behaviour, const Call& call, EpctxNameSink sink
 OrtStatus* WriteInPieces(const Behaviour& behaviour, const Call& call);
 void Move(EpctxOutput& to, EpctxOutput& from);
 void Delete(EpctxOutput* output);
+const OrtApi* Runtime(const OrtApi* api);
 
 struct Behaviour {
   Defences defences;
@@ -53,6 +54,7 @@ struct Behaviour {
   OrtStatus* (*load)(const Behaviour& behaviour, const Call& call, EpctxNameSink sink, void* sink_state) = Load;
   void (*move)(EpctxOutput& to, EpctxOutput& from) = Move;
   void (*delete_output)(EpctxOutput* output) = Delete;
+  const OrtApi* (*runtime)(const OrtApi* api) = Runtime;
 };
 
 // Whether the config of a call has a write callback that can be had.
@@ -68,6 +70,7 @@ void AddContainment(Table& table);
 void AddFiles(Table& table);
 void AddMemory(Table& table);
 void AddCallbacks(Table& table);
+void AddConfig(Table& table);
 void AddPlaintext(Table& table);
 void AddChunking(Table& table);
 void AddNodes(Table& table);

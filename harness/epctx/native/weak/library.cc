@@ -32,6 +32,8 @@ void Move(EpctxOutput& to, EpctxOutput& from) { to.data = std::move(from.data); 
 
 void Delete(EpctxOutput* output) { delete output; }
 
+const OrtApi* Runtime(const OrtApi* api) { return api; }
+
 const Table& Weaknesses() {
   static const Table table = [] {
     Table all;
@@ -40,6 +42,7 @@ const Table& Weaknesses() {
     AddFiles(all);
     AddMemory(all);
     AddCallbacks(all);
+    AddConfig(all);
     AddPlaintext(all);
     AddChunking(all);
     AddNodes(all);
@@ -89,6 +92,8 @@ const char* epctx_target_configure(const char* options) {
   }
   return wrong.empty() ? nullptr : wrong.c_str();
 }
+
+const OrtApi* epctx_runtime(const OrtApi* api) { return g_behaviour.runtime(api); }
 
 EpctxOutput* epctx_output_new() { return new EpctxOutput; }
 
