@@ -36,6 +36,7 @@ from epctx.case import (
     Resize,
     Share,
     Socket,
+    Step,
     World,
 )
 from epctx.errors import CaseError
@@ -80,6 +81,7 @@ FULL = Case(
         Call("read", "x", race=Race("model", "outside", 5, "chdir")),
         Call("read", "//host/share/x", read_callback=Callback(Content("c"), size=5, waits=2, reenters="y"), lingers=True),
         Call("write", "x", payload=None, null_size=7, config=True),
+        Call("config", steps=(Step("set-read", options=1, function=None, state=2), Step("take", options=None, without="config"))),
         Call("load"),
     ),
     Model("cache/model.onnx", "model.onnx", (Node((Attribute("embed_mode", number=0), Attribute("notes", texts=("a", "b")))),)),
@@ -319,6 +321,15 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"limits": Limits(memory=-1)}, "$.limits.memory", "out of range"),
     ({"limits": Limits(memory=1 << 60)}, "$.limits.memory", "out of range"),
     ({"limits": Limits(file_size=-1)}, "$.limits.file_size", "out of range"),
+    # steps
+    (calls(Call("config")), "$.calls[0].steps", "if its op is config"),
+    (calls(Call("read", "good.bin", steps=(Step("take"),))), "$.calls[0].steps", "only then"),
+    (calls(Call("config", steps=(Step("cycle"),) * 100)), "$.calls[0].steps", "100 steps"),
+    (calls(Call("config", steps=(Step("take", options=4),))), "$.calls[0].steps[0].options", "out of range"),
+    (calls(Call("config", steps=(Step("set-read", state=-1),))), "$.calls[0].steps[0].state", "out of range"),
+    (calls(Call("config", steps=(Step("set-read", function=2),))), "$.calls[0].steps[0].function", "out of range"),
+    (calls(Call("config", steps=(Step("take"), Step("take")))), "$.calls[0].steps[1]", "a place of its own"),
+    (calls(Call("config", steps=(Step("get-read"),))), "$.calls[0].steps[0]", "config 0 is not there"),
     # ids and the like
     ({"id": "plain"}, "$.id", "not an id"),
     ({"id": "Names/Plain"}, "$.id", "not an id"),

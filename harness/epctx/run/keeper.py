@@ -30,7 +30,7 @@ from epctx.world.paths import text_of
 CANNOT = {
     "read": "the target has no read",
     "write": "the target has no write",
-    "config": "the target has no runtime of its own that could be asked",
+    "config": "the functions for configs are asked where a library is called, not in a session",
     "load": "the target does not walk the nodes of a model (it has no epctx_load)",
 }
 """Why a case is skipped whose calls a target does not have."""
