@@ -37,7 +37,7 @@ OrtStatus* epctx_read(const OrtApi* api, const OrtEpContextConfig* config, const
 def test_says_what_it_is_and_what_its_target_can(on_either_runtime: Running) -> None:
     hello = on_either_runtime.hello
     assert hello.error == ""
-    assert hello.can == {"read", "write", "fallback", "moves", "load"}
+    assert hello.can == {"read", "write", "fallback", "moves", "load", "config"}
     assert hello.ort == "stand-in" or hello.ort.startswith("1.")
 
 
@@ -392,7 +392,7 @@ def test_a_race_is_sorted_and_leaves_the_names_in_place(start: Start) -> None:
 def test_an_exception_is_caught_and_told(start: Start, compiled: Compile, tmp_path: Path) -> None:
     throws = compiled(OUTPUT + "#include <stdexcept>\n" + READ + 'throw std::runtime_error("out of reach"); }', tmp_path)
     running = start(library=throws)
-    assert running.hello.can == {"read"}
+    assert running.hello.can == {"read", "config"}
     for _ in range(2):
         seen = running.call(Call("read"), "good.bin").seen
         assert (seen.ended, seen.detail) == ("exception", "out of reach")

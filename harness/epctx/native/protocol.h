@@ -62,7 +62,7 @@ enum class Tag : uint32_t {
   kSessionModel = 16,   // sessions: the bytes of a model without a path
   kSessionOption = 17,  // sessions: key=value, an option of the execution provider
   // hello and reply
-  // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","moves","load"],
+  // JSON: {"protocol":1,"target":"...","ort":"1.32.0 or stand-in","can":["read","write","fallback","moves","load","config"],
   //        "lent":false,"error":""}
   // lent: the target looks for functions that this ONNX Runtime does not have, and so the driver lends them
   kHelloText = 32,
