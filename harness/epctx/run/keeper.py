@@ -150,7 +150,9 @@ class Keeper:
         session, seen = self.started(launch, case.limits, guarded(case)), []
         afresh, self._spoilt = self._spoilt, False
         for call, message in zip(case.calls, self.set_up(self.world, case, session, afresh), strict=True):
-            resident = session.reset_peak_memory() if _large(case, call) and not launch.sessions else 0
+            # a session has memory of its own, and a sanitizer some for each byte of the target's
+            measured = _large(case, call) and not launch.sessions and not launch.sanitizer
+            resident = session.reset_peak_memory() if measured else 0
             marks = tuple(filter(None, map(mark_of_content, call.secrets)))
             if session.lookout:
                 session.lookout.begin(marks, self.world.plot.places)
