@@ -79,7 +79,12 @@ FULL = Case(
         Call("read", (Piece("../", times=12), Piece("..{root}/x")), race=Race("model/link", "model/good.bin", 5)),
         Call("read", "x", race=Race("model/link", "moved", 5, "move")),
         Call("read", "x", race=Race("model", "outside", 5, "chdir")),
-        Call("read", "//host/share/x", read_callback=Callback(Content("c"), size=5, waits=2, reenters="y"), lingers=True),
+        Call(
+            "read",
+            "//host/share/x",
+            read_callback=Callback(Content("c"), size=5, waits=2, reenters="y", null_state=True),
+            lingers=True,
+        ),
         Call("write", "x", payload=None, null_size=7, config=True),
         Call("config", steps=(Step("set-read", options=1, function=None, state=2), Step("take", options=None, without="config"))),
         Call("load"),

@@ -403,6 +403,12 @@ def state(op: Op) -> Draft:
     )
 
 
+@family.benign("cb.state-identity", op=OPS, name={"existing": "good.bin", "absent": "engine"})
+def null_state(op: Op, name: str) -> Draft:
+    """A {op} callback that is registered with NULL for its state is called, with NULL ({name} file)."""
+    return scene(calls=through(op, name, Callback(Content("answer") if op == "read" else None, null_state=True)))
+
+
 @family.benign("cb.state-identity", "cb.synchronous")
 def state_in_turns() -> Draft:
     """Reads and writes in turns are each given their own state."""

@@ -244,6 +244,8 @@ class Callback(Struct, frozen=True):
     """Before it answers, it waits until so many invocations are in flight at once, for half a second at most."""
     reenters: Name | None = None
     """Before it answers, it reads or writes this name through the target, by the same config."""
+    null_state: bool = False
+    """Whether it is registered with NULL for its state, rather than a pointer of its own."""
 
 
 class Resize(Struct, frozen=True):

@@ -201,7 +201,7 @@ CALLBACKS = {
     "callback and file, FIFO, link out": "callbacks/file-is-left-alone[RW,{existing,fifo,link-outside,outside}]",
     "callback fails and the file is there": "callbacks/failure-is-not-a-reason-for-a-file[RW,{existing,fifo,absent}]",
     "no sidecar": "callbacks/failure-is-not-a-reason-for-the-fallback[{new,existing}]",
-    "state": "callbacks/state[RW] callbacks/state-in-turns",
+    "state": "callbacks/state[RW] callbacks/state-in-turns callbacks/null-state[RW,*]",
     "write NULL with size, with 0": "callbacks/null-payload-with-size[96,{callback,file}] callbacks/null-payload-without-size[*]",
     "only one direction": "callbacks/only-the-other-callback[RW,{model,caller},existing]",
     "no callback": "callbacks/without-{config,callbacks}[RW,*]",

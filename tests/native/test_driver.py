@@ -191,6 +191,14 @@ def test_a_null_buffer_may_have_a_size(reference: Running) -> None:
     assert (called.null, called.size) == (True, 0)
 
 
+def test_a_state_may_be_null(on_either_runtime: Running) -> None:
+    read = Call("read", read_callback=Callback(Content("c"), null_state=True), write_callback=Callback())
+    write = Call("write", read_callback=Callback(), write_callback=Callback(null_state=True))
+    for call in (read, write):
+        seen = on_either_runtime.call(call, "name").seen
+        assert [(c.direction, c.state_ok) for c in seen.callbacks] == [(call.op, True)]
+
+
 def test_a_config_may_have_no_callbacks(reference: Running) -> None:
     assert reference.read("good.bin", config=True) == (OK, b"good" * 24)
     assert reference.read("good.bin", config=True, accessors=False) == (NOT_IMPLEMENTED, b"")

@@ -513,6 +513,7 @@ def test_a_file_that_changes_while_it_is_read() -> None:
         ),
         (Call("write", "key", payload=None, null_size=1), "refuse", "cb.write-null-buffer", INVALID_ARGUMENT),
         (Call("write", "", payload=None, null_size=1), "refuse", "name.empty", INVALID_ARGUMENT),
+        (Call("read", "key", read_callback=Callback(Content("c"), null_state=True)), "accept", "cb.state-identity", Content("c")),
         # a config with nothing in it
         (Call("read", "key", config=True, accessors=False), "refuse", "cb.accessor-missing", NOT_IMPLEMENTED),
         (Call("read", "key", accessors=False, read_callback=Callback()), "refuse", "cb.accessor-missing", NOT_IMPLEMENTED),

@@ -128,6 +128,7 @@ struct Request {  // follows the header; fields follow it
 
 enum ScriptFlag : uint32_t {
   kHasContent = 1u << 0,  // read: without it the buffer is NULL
+  kNullState = 1u << 1,   // it is registered with a state of NULL
 };
 
 struct CallbackScript {

@@ -194,7 +194,8 @@ def _step(step: Step) -> str:
 
 def _script(script: Callback, of: str) -> str:
     """What a callback ``of`` a read, a write, or the shares of several threads does, in words."""
-    words = [f"waits until {script.waits} are in flight"] if script.waits > 1 else []
+    words = ["registered with NULL"] if script.null_state else []
+    words += [f"waits until {script.waits} are in flight"] if script.waits > 1 else []
     words += [f"comes back with {shown(script.reenters)}"] if script.reenters is not None else []
     if of == "shares":
         words.append("answers with the bytes of its share")

@@ -150,10 +150,14 @@ def _read_callback(scene: Scene, call: Call, callback: Callback, name: bytes) ->
     if size < content.size:
         why = f"the read callback gives a buffer of {content.size} bytes, of which {size} are the data"
         return Expect("accept", "own.adopts", why, content=msgspec.structs.replace(content, size=size))
-    return Expect("accept", _callback_rule(scene, call, name), "the read callback answers for the name", content=content)
+    return Expect(
+        "accept", _callback_rule(scene, call, callback, name), "the read callback answers for the name", content=content
+    )
 
 
-def _callback_rule(scene: Scene, call: Call, name: bytes) -> str:
+def _callback_rule(scene: Scene, call: Call, callback: Callback, name: bytes) -> str:
+    if callback.null_state:
+        return "cb.state-identity"
     if call.moves:
         return "own.moves"
     if call.held:
@@ -175,7 +179,7 @@ def _write_callback(scene: Scene, call: Call, callback: Callback, name: bytes) -
     if callback.code != OK:
         why = f"the write callback answers with code {callback.code}, which is the answer"
         return refuse("cb.error-is-final", why, callback.code)
-    rule = "cb.write-null-buffer" if call.payload is None else _callback_rule(scene, call, name)
+    rule = "cb.write-null-buffer" if call.payload is None else _callback_rule(scene, call, callback, name)
     return Expect("accept", rule, "the write callback takes the payload", content=call.payload or EMPTY)
 
 

@@ -38,7 +38,7 @@ OPS = {"read": 1, "write": 2, "load": 3, "config": 4}
 GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSORS, LINGERS, EMPTY_CONFIG = (
     1 << n for n in range(9)
 )
-HAS_CONTENT = 1 << 0
+HAS_CONTENT, NULL_STATE = (1 << n for n in range(2))
 READS_BY_CALLBACK, WRITES_BY_CALLBACK, CONFIG_FOR_EACH = (1 << n for n in range(3))
 ALLOCATORS = {"default": 0, "caller": 1, "null": 2, "error": 3}
 
@@ -86,7 +86,7 @@ def script(callback: Callback, root: bytes) -> bytes:
     content = callback.content
     data = b"" if content is None else stream(content.key, content.size)
     again = b"" if callback.reenters is None else raw(callback.reenters, root)
-    flags = HAS_CONTENT if content is not None else 0
+    flags = (HAS_CONTENT if content is not None else 0) | (NULL_STATE if callback.null_state else 0)
     reported = len(data) if callback.size is None else callback.size
     return SCRIPT.pack(callback.code, flags, len(data), reported, callback.waits, len(again)) + data + again + raw(callback.text)
 

@@ -44,6 +44,8 @@ void TakeCallback(std::string_view field, Callback& callback) {
   callback.text = field;
 }
 
+void* StateOf(Callback& callback) { return (callback.script.flags & kNullState) != 0 ? nullptr : &callback; }
+
 void ReserveBulk(uint64_t size) { g_bulk_used = size; }
 
 // --- an application --------------------------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ bool Application::Called() const {
 Callback& Application::Find(bool write, const void* state, CallbackRecord& record) {
   for (size_t i = 0; i < registrations_.size(); ++i) {
     Callback& callback = write ? registrations_[i].write : registrations_[i].read;
-    if (state != &callback) continue;
+    if (state != StateOf(callback)) continue;
     record.flags |= kStateOk;
     record.registration = static_cast<uint32_t>(i);
     return callback;

@@ -20,7 +20,7 @@
 
 namespace epctx {
 
-// A scripted callback. Its address is the state that it is registered with.
+// A scripted callback.
 struct Callback {
   CallbackScript script = {};
   std::string content;  // what a read gives; where it is empty and script.content_size is not 0, that is in the bulk memory
@@ -30,6 +30,9 @@ struct Callback {
 
 // Takes a field with a script apart. A large content goes to the bulk memory, so that the target's memory can be told from ours.
 void TakeCallback(std::string_view field, Callback& callback);
+
+// The state that a callback is registered with: its address, unless its script says NULL.
+void* StateOf(Callback& callback);
 
 // What the application has registered with one config.
 struct Registration {
@@ -117,7 +120,7 @@ class Application : public std::enable_shared_from_this<Application> {
 // The first `size` bytes of the bulk memory are in use by a request that begins: what write callbacks are given goes behind.
 void ReserveBulk(uint64_t size);
 
-// The functions that an application registers, each with the address of a Callback as its state.
+// The functions that an application registers, each with the state of a Callback.
 OrtStatus* ReadCallback(void* state, const char* name, OrtAllocator* allocator, void** buffer, size_t* size) noexcept;
 OrtStatus* WriteCallback(void* state, const char* name, const void* buffer, size_t size) noexcept;
 

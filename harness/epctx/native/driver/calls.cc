@@ -98,12 +98,12 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
       case Tag::kReadCallback:
         TakeCallback(content, registration.read);
         ask.callbacks.read = ReadCallback;
-        ask.callbacks.read_state = &registration.read;
+        ask.callbacks.read_state = StateOf(registration.read);
         break;
       case Tag::kWriteCallback:
         TakeCallback(content, registration.write);
         ask.callbacks.write = WriteCallback;
-        ask.callbacks.write_state = &registration.write;
+        ask.callbacks.write_state = StateOf(registration.write);
         break;
       case Tag::kCwd: ask.cwd = content; break;
       case Tag::kNode: ask.graph.nodes.push_back(TakeNode(content)); break;

@@ -193,7 +193,7 @@ class SessionWork {
       const Set set = Stable()
                           ? Api().SessionOptionsSetEpContextDataReadFunc
                           : Experimental<Set>(kOrtExperimental_OrtApi_SessionOptions_SetEpContextDataReadFunc_SinceV28_FnName);
-      Need(set(options.get(), ReadCallback, &registration_.read));
+      Need(set(options.get(), ReadCallback, StateOf(registration_.read)));
     }
     return options;
   }
@@ -300,7 +300,7 @@ class SessionWork {
                           ? api.ModelCompilationOptions_SetEpContextDataWriteFunc
                           : Experimental<Set>(
                                 kOrtExperimental_OrtCompileApi_ModelCompilationOptions_SetEpContextDataWriteFunc_SinceV28_FnName);
-      Need(set(options.get(), WriteCallback, &registration_.write));
+      Need(set(options.get(), WriteCallback, StateOf(registration_.write)));
     }
     Need(api.CompileModel(sessions_.env_, options.get()));
     AllocatorFree()(compiled);

@@ -354,6 +354,18 @@ void AddCallbacks(Table& table) {
       return WriteWithState(self, call, [other](void* state) { return other != nullptr ? other : state; });
     };
   };
+  table["null-state-is-no-callback"] = [](Behaviour& b) {
+    b.read = [](const Behaviour& self, const Call& call, EpctxOutput& output) {
+      void* state = nullptr;
+      const bool ignored = ReadFunc(call, state) != nullptr && state == nullptr;
+      return Read(self, ignored ? WithoutConfig(call) : call, output);
+    };
+    b.write = [](const Behaviour& self, const Call& call) {
+      void* state = nullptr;
+      const bool ignored = WriteFunc(call, state) != nullptr && state == nullptr;
+      return Write(self, ignored ? WithoutConfig(call) : call);
+    };
+  };
   table["file-before-callback"] = [](Behaviour& b) { b.read = ReadFileFirst; };
   table["file-when-callback-fails"] = [](Behaviour& b) {
     b.read = ReadFileAfter;
