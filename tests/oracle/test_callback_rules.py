@@ -111,7 +111,7 @@ def test_an_allocator_that_is_not_the_given_one() -> None:
 
 
 def test_a_late_callback() -> None:
-    late = called(late=True, allocator_ok=False, started=0.01)
+    late = called(late=True, state_ok=False, allocator_ok=False, started=0.01)
     assert broken(READ, read(callbacks=(called(), late))) == {"cb.synchronous"}
     assert broken(FAILING, failed(callbacks=(called(), late))) == {"cb.synchronous"}
 

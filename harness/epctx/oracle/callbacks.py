@@ -210,7 +210,7 @@ def state_identity(look: Look) -> Ruling:
     To the application the state is its key store; another pointer is a crash, or another tenant's keys.
     """
     for callback in look.seen.callbacks:
-        if not callback.state_ok:
+        if not callback.state_ok and not callback.late:  # a late one may be of another call, with a state of that
             return Broken(
                 "the state that was registered", f"{shown(bytes.fromhex(callback.name))} was asked for with another pointer"
             )
