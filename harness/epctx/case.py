@@ -331,6 +331,10 @@ class Call(Struct, frozen=True):
     write_callback: Callback | None = None
     config: bool = False
     """Whether the target gets a config although no callback is registered in it; with a callback it always gets one."""
+    embeds: bool = False
+    """write: what an execution provider compiles goes into the model, and not under the name."""
+    runs: bool = False
+    """write: what was compiled is then loaded and run; it is an error if it does not give what its source gives."""
     allocator: Literal["default", "caller", "null", "error"] = "default"
     """read: none given, the caller's own, one whose Alloc gives NULL, or the C API's AllocatorAlloc gives an error status."""
     held: bool = False
@@ -377,7 +381,9 @@ class Call(Struct, frozen=True):
 
     @property
     def as_used(self) -> Call:
-        """The same without the callbacks that its provider does not use, since it does not advertise them."""
+        """The same without callbacks that are of no use: those that its provider does not advertise; all, for embedded data."""
+        if self.embeds:
+            return msgspec.structs.replace(self, read_callback=None, write_callback=None)
         if self.support in (None, "both", "unknown", "error"):
             return self
         read = self.read_callback if self.support == "read" else None

@@ -376,6 +376,9 @@ def _calls(case: Case, tree: Tree) -> None:
         _range(f"{at}.null_size", call.null_size, 0, MAX_CLAIM)
         if call.null_size and (call.op != "write" or call.payload is not None):
             raise Wrong(f"{at}.null_size", "only a write without a payload gives a size of its own; make the payload null")
+        for flag in ("embeds", "runs"):
+            if getattr(call, flag) and call.op != "write":
+                raise Wrong(f"{at}.{flag}", "only a write compiles a model; leave it out")
         if call.resize is not None:
             _range(f"{at}.resize.size", call.resize.size, 0, MAX_SPARSE)
             if _declared(f"{at}.resize.path", call.resize.path, tree).nodes[-1].kind != "file":

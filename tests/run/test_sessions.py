@@ -87,6 +87,30 @@ def test_callbacks_get_the_name_and_give_the_data(runner: Runner, given: str) ->
     assert reading.touched == writing.touched == ()
 
 
+@pytest.mark.parametrize("given", ["", "{root}/model/model.onnx"])
+@pytest.mark.parametrize("kept", ["in the model", "by callbacks", "in a file"])
+def test_a_compiled_model_gives_what_its_source_gave(runner: Runner, found: Profile, given: str, kept: str) -> None:
+    payload = Content("kernel", 4097)
+    call = write("data.bin", payload=payload, embeds=kept == "in the model", runs=True)
+    if kept == "by callbacks":
+        call = replace(call, write_callback=TAKE, read_callback=Callback(payload))
+    draft = scene(calls=call, model=Model(given=given))
+    (seen,) = observed(runner, draft).calls
+    assert judged(runner, found, draft).result == "pass"
+    if kept == "in a file":  # which a model from memory has no directory for
+        assert (seen.code, [change.path for change in seen.changes]) == ((0, ["model/data.bin"]) if given else (2, []))
+    else:
+        assert (seen.code, seen.changes) == (0, ())
+        assert [c.direction for c in seen.callbacks] == (["write", "read"] if kept == "by callbacks" else [])
+
+
+def test_other_data_than_was_compiled_is_noticed(runner: Runner, found: Profile) -> None:
+    draft = scene(calls=write("data.bin", embeds=True, runs=True))
+    verdict = judged(runner, found, draft, "ep:bundled?weak=ep-saves-other-data")
+    assert broken(verdict) == {"cb.embed-bypasses"}
+    assert "does not give what its source gives" in verdict.findings[0].happened
+
+
 def test_a_name_is_read_once_in_a_session(runner: Runner) -> None:
     embedded = node("data", Attribute("embed_mode", number=1))
     nodes = (node("a"), node("b"), node("a"), embedded, node("b"))
@@ -142,6 +166,8 @@ def test_a_weak_helper_is_caught_in_a_session(runner: Runner, found: Profile) ->
         ("ep-hides-query-error", read("good.bin", callback=ANSWER, support="error"), "support.query-error"),
         ("ep-demands-support", read("good.bin", support="none"), "support.not-needed"),
         ("ep-reads-in-capability", read("good.bin", callback=ANSWER, support="none"), "support.refused"),
+        ("ep-writes-embedded", write("data.bin", embeds=True), "cb.embed-bypasses"),
+        ("ep-saves-other-data", write("data.bin"), "size.exact"),
         ("ep-reads-when-asked", read("good.bin", callback=ANSWER, support="none"), "support.refused"),
     ],
 )

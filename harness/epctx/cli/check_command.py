@@ -96,6 +96,7 @@ def command(
             __version__,
             datetime.now().astimezone().isoformat(timespec="seconds"),
             contract=judging.contract,
+            sessions=launch.sessions,
             lent=conditions.lent,
             policies=dict(judging.policies),
             boxed=conditions.strength != "none",

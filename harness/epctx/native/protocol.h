@@ -36,6 +36,8 @@ enum RequestFlag : uint32_t {
   kNoAccessors = 1u << 6,       // the runtime does not offer the functions that give the callbacks of a config
   kLingers = 1u << 7,           // after the call, wait for a moment for callbacks that come late
   kEmptyConfig = 1u << 8,       // the target gets a config although no callback is registered in it
+  kEmbeds = 1u << 9,            // sessions: the data of what is compiled goes into the model
+  kRuns = 1u << 10,             // sessions: what was compiled is loaded and must give what its source gives
 };
 
 enum class AllocatorKind : uint32_t { kDefault = 0, kCaller = 1, kNull = 2, kError = 3 };

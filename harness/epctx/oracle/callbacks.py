@@ -126,7 +126,7 @@ def accessor_missing(look: Look) -> Ruling:
     "spec",
     "critical",
     "EPContext storage",
-    applies=lambda look: look.call.op == "load" and look.accepted and look.expect.outcome == "accept",
+    applies=lambda look: (look.call.op == "load" or look.call.embeds) and look.accepted and look.expect.outcome == "accept",
 )
 def embed_bypasses(look: Look) -> Ruling:
     """With embed_mode = 1 neither a callback nor a file is used; with embed_mode = 0 each distinct name is read once.
@@ -134,6 +134,10 @@ def embed_bypasses(look: Look) -> Ruling:
     What is embedded is a payload and never a name, whatever it looks like. And a payload of hundreds of megabytes that is
     decrypted once for each node that shares it makes loading slow.
     """
+    if look.call.embeds:
+        if look.seen.callbacks or look.strays:
+            return Broken("the compiled data goes into the model alone", f"{look.happened}; it was written, too")
+        return HELD
     nodes = names_of(look.case.model.nodes)
     wanted = {raw(named.name, look.root).hex() for named in nodes if not isinstance(named, str)}
     if not wanted and (look.seen.names or look.seen.touched):

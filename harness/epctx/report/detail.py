@@ -142,6 +142,8 @@ def _call(number: int, call: Call, expect: Expect) -> RenderableType:
     if call.allocator != "default":
         words.append(f"allocator {call.allocator}")
     flags = (
+        (call.embeds, "embedded in the compiled model"),
+        (call.runs, "then loads and runs what was compiled"),
         (call.held, "into an output that holds data"),
         (call.moves, "then moves the output"),
         (call.config, "with a config that has no callback"),

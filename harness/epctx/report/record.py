@@ -35,6 +35,8 @@ class Header(Struct, frozen=True, tag="header"):
     format: int = FORMAT
     contract: str = DESIGN
     """Whose demands the target is held to, in words."""
+    sessions: bool = False
+    """Whether the target was met in real sessions of that ONNX Runtime."""
     lent: bool = False
     """Whether the target looks for functions of another ONNX Runtime, and gets them from epctx."""
     policies: dict[str, str] = {}

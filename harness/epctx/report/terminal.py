@@ -28,7 +28,8 @@ def header(console: Console, head: Header) -> None:
     """Say what is about to run."""
     console.print(Text.assemble(("epctx ", "bold"), f"{head.target}, profile {head.profile}, {plural(head.cases, 'case')}"))
     console.print(Text(head.box, style="dim" if head.boxed else "bold yellow"))
-    console.print(Text(f"ONNX Runtime {head.ort}, judged by the contract of {head.contract}", style="dim"))
+    met = f"in real sessions of ONNX Runtime {head.ort}" if head.sessions else f"ONNX Runtime {head.ort}"
+    console.print(Text(f"{met}, judged by the contract of {head.contract}", style="dim"))
     if head.lent:
         wanted = "experimental names" if contract_of(head.ort) == "ort-1.31" else f"functions of {STABLE}"
         console.print(Text(f"the target looks up {wanted}, which ONNX Runtime {head.ort} does not have: epctx lends them"))

@@ -125,6 +125,8 @@ class Keeper:
                 return "the target has no write with a separate fallback name"
         if session.unseen_because and PLAINTEXT in case.rules:
             return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
+        if not session.launch.sessions and any(call.embeds or call.runs for call in case.calls):
+            return "a helper compiles no model; that is done in sessions (see the target ep:bundled)"
         if not session.launch.sessions and any(call.support for call in case.calls):
             return "nobody asks a helper which callbacks it uses; that is asked in sessions (see the target ep:bundled)"
         if session.launch.sessions and (words := sessions.obstacle(case)):

@@ -79,6 +79,8 @@ def _predict(scene: Scene, case: Case, call: Call) -> Expect:
         return _load(scene, case, call)
     if call.op == "config":
         return config.expectation(call)
+    if call.embeds:
+        return Expect("accept", "cb.embed-bypasses", "what is compiled goes into the model")
     if not (name := _bytes(call.name)):
         return refuse("name.empty", f"the name is {'NULL' if name is None else 'empty'}", INVALID_ARGUMENT)
     if call.op == "write" and call.payload is None and call.null_size:

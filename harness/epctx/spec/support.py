@@ -26,7 +26,8 @@ def negotiated(case: Case, call: Call, negotiates: bool, predict: Callable[[Call
     found = predict(call.as_used)
     if not negotiates:
         return found
-    asks = registered is not None and (call.op != "load" or bool(names_of(case.model.nodes)))
+    in_model = call.embeds or (call.op == "load" and not names_of(case.model.nodes))
+    asks = registered is not None and not in_model
     if not asks and found.outcome == "accept":
         return msgspec.structs.replace(found, rule="support.not-needed", why=f"nothing is to be asked, and {found.why}")
     if asks and call.support == "error":

@@ -85,6 +85,6 @@ def request(call: Call, model_path: bytes, model: bytes, cwd: bytes, root: bytes
         parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback, root)))
     if call.write_callback:
         parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback, root)))
-    flags = wire.LINGERS if call.lingers else 0
+    flags = (wire.LINGERS if call.lingers else 0) | (wire.EMBEDS if call.embeds else 0) | (wire.RUNS if call.runs else 0)
     fixed = wire.REQUEST.pack(wire.OPS[call.op], flags, 0, 0, -1 if file_size is None else file_size, 0)
     return wire.message(wire.REQUEST_KIND, fixed + b"".join(parts))

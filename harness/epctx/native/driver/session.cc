@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
@@ -90,6 +91,22 @@ std::string_view BytesOfTensor(OrtValue* value) {
   Need(Api().GetTensorMutableData(value, &data));
   return {static_cast<const char*>(data), count * SizeOf(type)};
 }
+
+// A file that is gone when this is, if it was ever made.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+// What a compiled model and its source are run with.
+constexpr uint8_t kInput = 3;
 
 // --- the request -----------------------------------------------------------------------------------------------------------
 
@@ -203,11 +220,21 @@ class SessionWork {
   void LoadAndRun() {
     const auto options = Options();
     const auto session =
-        ask_.model_path.empty()
-            ? Make<OrtSession>(Api().CreateSessionFromArray, sessions_.env_, ask_.model.data(), ask_.model.size(), options.get())
-            : Make<OrtSession>(Api().CreateSession, sessions_.env_, ask_.model_path.c_str(), options.get());
+        ask_.model_path.empty() ? SessionOf(ask_.model, options.get()) : SessionOf(ask_.model_path, options.get());
+    const Owned<OrtValue> output = Run(session.get(), 1);
+    AddOutput(output ? BytesOfTensor(output.get()) : std::string_view());
+  }
+
+  // A session of a model in memory, or at a path. That the provider has no part in it is told apart.
+  Owned<OrtSession> SessionOf(std::string_view model, const OrtSessionOptions* options) {
+    return Checked(Make<OrtSession>(Api().CreateSessionFromArray, sessions_.env_, model.data(), model.size(), options));
+  }
+  Owned<OrtSession> SessionOf(const std::string& path, const OrtSessionOptions* options) {
+    return Checked(Make<OrtSession>(Api().CreateSession, sessions_.env_, path.c_str(), options));
+  }
+  Owned<OrtSession> Checked(Owned<OrtSession> session) {
     if (!Took(session.get())) message_.Add(Tag::kSessionFault, "the session was made without the execution provider");
-    Run(session.get());
+    return session;
   }
 
   // Whether the provider has a part of the session.
@@ -222,10 +249,10 @@ class SessionWork {
     });
   }
 
-  void Run(OrtSession* session) {
+  // Runs a session with a number for all of its inputs, and gives its first output, if it has one.
+  static Owned<OrtValue> Run(OrtSession* session, uint8_t number) {
     static constexpr int64_t kOne[] = {1};
-    float one = 1;
-    uint8_t one_byte = 1;
+    float as_float = number;
     const auto memory = Make<OrtMemoryInfo>(Api().CreateCpuMemoryInfo, OrtDeviceAllocator, OrtMemTypeDefault);
     std::vector<OwnedText> names;
     std::vector<const char*> inputs, outputs;
@@ -236,8 +263,8 @@ class SessionWork {
     for (size_t i = 0; i < count; ++i) {
       inputs.push_back(Name(Api().SessionGetInputName, session, i, names));
       const bool bytes = InputType(session, i) == ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-      void* data = bytes ? static_cast<void*>(&one_byte) : &one;
-      values.push_back(Make<OrtValue>(Api().CreateTensorWithDataAsOrtValue, memory.get(), data, bytes ? 1 : sizeof one, kOne,
+      void* data = bytes ? static_cast<void*>(&number) : &as_float;
+      values.push_back(Make<OrtValue>(Api().CreateTensorWithDataAsOrtValue, memory.get(), data, bytes ? 1 : sizeof as_float, kOne,
                                       size_t{1},
                                       bytes ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT));
       given.push_back(values.back().get());
@@ -247,7 +274,7 @@ class SessionWork {
     std::vector<OrtValue*> made(count);
     Need(Api().Run(session, nullptr, inputs.data(), given.data(), given.size(), outputs.data(), count, made.data()));
     for (OrtValue* value : made) values.emplace_back(value);
-    AddOutput(count > 0 ? BytesOfTensor(made[0]) : std::string_view());
+    return count > 0 ? std::move(values[values.size() - count]) : nullptr;
   }
 
   template <typename Function>
@@ -278,7 +305,9 @@ class SessionWork {
     }
   }
 
-  void Compile() const {
+  bool Has(RequestFlag flag) const { return (ask_.head.flags & flag) != 0; }
+
+  void Compile() {
     const OrtCompileApi& api = *Api().GetCompileApi();
     const auto session_options = Options();
     const auto options = Make<OrtModelCompilationOptions>(api.CreateModelCompilationOptionsFromSessionOptions, sessions_.env_,
@@ -288,11 +317,19 @@ class SessionWork {
     } else {
       Need(api.ModelCompilationOptions_SetInputModelPath(options.get(), ask_.model_path.c_str()));
     }
+    // In memory, so that nothing is written but the data; beside its source, where it has to find a file again.
+    const bool in_file = Has(kRuns) && !Has(kEmbeds) && !ask_.writes_by_callback && !ask_.model_path.empty();
+    std::optional<TemporaryFile> file;
+    if (in_file) file.emplace(std::filesystem::path(ask_.model_path).parent_path() / "compiled-by-epctx.onnx");
     void* compiled = nullptr;
     size_t size = 0;
+    if (in_file) {
+      Need(api.ModelCompilationOptions_SetOutputModelPath(options.get(), file->path().c_str()));
+    } else {
+      Need(api.ModelCompilationOptions_SetOutputModelBuffer(options.get(), Allocator(), &compiled, &size));
+    }
     constexpr uint32_t kErrorIfNothingIsCompiled = 1;
-    Need(api.ModelCompilationOptions_SetOutputModelBuffer(options.get(), Allocator(), &compiled, &size));
-    Need(api.ModelCompilationOptions_SetEpContextEmbedMode(options.get(), false));
+    Need(api.ModelCompilationOptions_SetEpContextEmbedMode(options.get(), Has(kEmbeds)));
     Need(api.ModelCompilationOptions_SetFlags(options.get(), kErrorIfNothingIsCompiled));
     if (ask_.writes_by_callback) {
       using Set = OrtExperimental_OrtCompileApi_ModelCompilationOptions_SetEpContextDataWriteFunc_SinceV28_Fn;
@@ -303,7 +340,16 @@ class SessionWork {
       Need(set(options.get(), WriteCallback, StateOf(registration_.write)));
     }
     Need(api.CompileModel(sessions_.env_, options.get()));
-    AllocatorFree()(compiled);
+    const std::unique_ptr<void, AllocatorFree> owned(compiled);
+    if (!Has(kRuns)) return;
+    const auto made = in_file ? SessionOf(file->path(), session_options.get())
+                              : SessionOf(std::string_view(static_cast<const char*>(compiled), size), session_options.get());
+    const auto source = ask_.model_path.empty() ? SessionOf(ask_.model, session_options.get())
+                                                : SessionOf(ask_.model_path, session_options.get());
+    const auto output = Run(made.get(), kInput), wanted = Run(source.get(), kInput);
+    if (BytesOfTensor(output.get()) != BytesOfTensor(wanted.get())) {
+      throw Refusal{ORT_FAIL, "the compiled model does not give what its source gives"};
+    }
   }
 
   const Sessions& sessions_;

@@ -135,6 +135,13 @@ Error Compiled(const OrtApi& api, const OrtNode* node, ONNXTensorElementDataType
   return {};
 }
 
+// A flaw: data whose last byte is another one.
+Data Spoilt(const Data& data) {
+  std::string bytes(data.bytes);
+  if (!bytes.empty()) bytes.back() = static_cast<char>(bytes.back() + 1);
+  return Owned(std::move(bytes));
+}
+
 // Attributes that are being made. CreateNode takes them over.
 class Attributes {
  public:
@@ -388,7 +395,10 @@ Error Ep::Compile(const OrtGraph* graph, const OrtNode* fused, Kernel& kernel, O
   } else {
     if (Error error = Compiled(api_, node, type, data)) return error;
     if (ep_context_node != nullptr) {
-      if (Error error = Save(graph, node, fused, data, ep_context_node)) return error;
+      if (Error error =
+              Save(graph, node, fused, settings_.flaw == Flaw::kSavesOtherData ? Spoilt(data) : data, ep_context_node)) {
+        return error;
+      }
     }
   }
   return Kernel::Make(type, std::move(data), kernel);
@@ -413,7 +423,7 @@ Error Ep::Load(const OrtGraph* graph, const OrtNode* node, Data& data) {
 }
 
 Error Ep::Read(const OrtGraph* graph, const std::string& name, Data& data) {
-  if (const auto found = read_.find(name); found != read_.end()) {
+  if (const auto found = read_.find(name); found != read_.end() && settings_.flaw != Flaw::kReadsForEachNode) {
     data = found->second;
     return {};
   }
@@ -431,7 +441,7 @@ Error Ep::Save(const OrtGraph* graph, const OrtNode* node, const OrtNode* fused,
   if (Error error = FromStatus(api_, api_.Node_GetName(node, &source_name))) return error;
   if (Error error = FromStatus(api_, api_.Node_GetName(fused, &node_name))) return error;
   const std::string name = settings_.named_by_node ? source_name : std::string(node_name) + ".bin";
-  if (!settings_.embeds) {
+  if (!settings_.embeds || settings_.flaw == Flaw::kWritesEmbedded) {
     const size_t size = data.bytes.size();
     const OrtEpContextConfig* config = ConfigFor(OrtEpContextDataSupport_WRITE);
     OrtStatus* status =

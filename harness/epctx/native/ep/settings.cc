@@ -50,7 +50,8 @@ constexpr std::pair<std::string_view, Flaw> kFlaws[] = {
     {"ep-ignores-callbacks", Flaw::kIgnoresCallbacks},    {"ep-advertises-both", Flaw::kAdvertisesBoth},
     {"ep-hides-unknown-flags", Flaw::kHidesUnknownFlags}, {"ep-hides-query-error", Flaw::kHidesQueryError},
     {"ep-demands-support", Flaw::kDemandsSupport},        {"ep-reads-in-capability", Flaw::kReadsInCapability},
-    {"ep-reads-when-asked", Flaw::kReadsWhenAsked},
+    {"ep-reads-when-asked", Flaw::kReadsWhenAsked},       {"ep-writes-embedded", Flaw::kWritesEmbedded},
+    {"ep-reads-for-each-node", Flaw::kReadsForEachNode},  {"ep-saves-other-data", Flaw::kSavesOtherData},
 };
 
 // The helper is configured once in a process; that it is then asked for in another form is an error.

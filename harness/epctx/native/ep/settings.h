@@ -35,6 +35,9 @@ enum class Flaw {
   kDemandsSupport,
   kReadsInCapability,
   kReadsWhenAsked,
+  kWritesEmbedded,
+  kReadsForEachNode,
+  kSavesOtherData,
 };
 
 // Options of the provider:
