@@ -59,6 +59,8 @@ class Session:
         self._reports = ReportPipe() if launch.sanitizer else None
         if launch.sanitizer and self._reports:
             fds[REPORTS] = self._reports.theirs
+            if launch.sanitizer == "undefined":  # its runtime writes to standard error, whatever it is told
+                fds[2] = self._reports.theirs
             environment |= sanitizer.environment(launch.sanitizer)
         with theirs, guard:
             try:
