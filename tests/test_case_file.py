@@ -86,6 +86,7 @@ FULL = Case(
             lingers=True,
         ),
         Call("write", "x", payload=None, null_size=7, config=True),
+        Call("write", "x", embeds=True, runs=True, support="old"),
         Call("config", steps=(Step("set-read", options=1, function=None, state=2), Step("take", options=None, without="config"))),
         Call("load"),
     ),
@@ -292,6 +293,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "outside the world",
     ),
     (calls(Call("write", "x", payload=None, null_size=-1)), "$.calls[0].null_size", "out of range"),
+    (calls(Call("read", "x", embeds=True)), "$.calls[0].embeds", "only a write compiles"),
+    (calls(Call("load", runs=True)), "$.calls[0].runs", "only a write compiles"),
     (calls(Call("write", "x", null_size=1)), "$.calls[0].null_size", "without a payload"),
     (calls(Call("read", "x", payload=None, null_size=1)), "$.calls[0].null_size", "without a payload"),
     # threads
