@@ -109,11 +109,16 @@ def _whole(nodes: Sequence[NodeProto], inputs: Sequence[ValueInfoProto], outputs
 # --- for sessions -----------------------------------------------------------------------------------------------------------
 
 
-def session_model(case: Case, call: Call, root: bytes) -> bytes:
-    """The serialised model that a session is made of for one call, or that is compiled.
+def session_models(case: Case, call: Call, root: bytes) -> list[bytes]:
+    """The serialised models that sessions are made of for one call, or that are compiled: one, or one for each share of threads.
 
     All tensors are bytes: the data of an EPContext node is then what a run with the input 1 gives back, whatever it is.
     """
+    calls = [call.of(share) for share in call.threads.shares] if call.threads else [call]
+    return [_session_model(case, one, root) for one in calls]
+
+
+def _session_model(case: Case, call: Call, root: bytes) -> bytes:
     if call.op == "write":
         assert call.name is not None
         assert call.payload is not None

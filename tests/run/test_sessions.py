@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from epctx.attack import Draft, Support, load, node, read, scene, write
-from epctx.case import Attribute, Call, Callback, Case, Content, File, Link, Model, Node
+from epctx.attack import OPS, Draft, Op, Support, load, node, read, scene, threads, write
+from epctx.case import Attribute, Call, Callback, Case, Content, File, Link, Model, Node, Share
 from epctx.errors import UsageError
 from epctx.observation import Observation
 from epctx.oracle import Profile, Verdict, judge, profile
@@ -19,7 +19,7 @@ from epctx.target.native import ep, onnxruntime_library
 
 pytestmark = pytest.mark.skipif(onnxruntime_library() is None, reason="onnxruntime is not installed")
 
-ANSWER, TAKE = Callback(Content("answer")), Callback()
+ANSWER, TAKE, ASKED = Callback(Content("answer")), Callback(), Callback()
 
 
 def case(draft: Draft) -> Case:
@@ -51,6 +51,32 @@ def judged(runner: Runner, found: Profile, draft: Draft, target: str = "ep:bundl
 
 def broken(verdict: Verdict) -> set[str]:
     return {finding.rule for finding in verdict.findings if finding.fails}
+
+
+def crowd(op: Op, script: Callback = ASKED) -> Draft:
+    """Three names that four threads use at once, 40 times in all."""
+    shares = [Share(op, f"{n}.bin", Content(f"{n}", 96 + n)) for n in range(3)]
+    return scene(calls=threads(*shares, count=4, rounds=10, configs="each", callbacks={op: script}))
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_sessions_are_opened_and_closed_at_once(op: Op, runner: Runner, found: Profile) -> None:
+    (seen,) = observed(runner, crowd(op)).calls
+    assert seen.threads is not None
+    assert (seen.threads.calls, seen.threads.right) == (40, 40)
+    assert not broken(judged(runner, found, crowd(op, Callback(waits=2))))
+
+
+def test_names_that_sessions_share_are_found(runner: Runner, found: Profile) -> None:
+    assert "thread.no-cross-talk" in broken(judged(runner, found, crowd("read"), "ep:bundled?weak=shares-name"))
+
+
+def test_a_session_is_made_within_a_callback_of_another(runner: Runner, found: Profile) -> None:
+    again = crowd("read", Callback(reenters="1.bin"))
+    (seen,) = observed(runner, again).calls
+    assert seen.threads is not None
+    assert seen.threads.calls == seen.threads.right == 80
+    assert "thread.reentrant" in broken(judged(runner, found, again, "ep:bundled?weak=lock-not-reentrant"))
 
 
 def test_a_file_is_what_a_run_gives_back(runner: Runner) -> None:

@@ -17,7 +17,7 @@ from epctx.box import Box, Strength
 from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
 from epctx.lookout import Sighting
-from epctx.model import model_bytes, names_in, nodes_in, session_model
+from epctx.model import model_bytes, names_in, nodes_in, session_models
 from epctx.observation import Observation, Seen, Touched
 from epctx.oracle import LARGE
 from epctx.run.session import Answer, Session
@@ -176,8 +176,8 @@ class Keeper:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
         root, afresh = world.plot.root, afresh or self.afresh
         if session.launch.sessions:
-            models = [session_model(case, call, root) for call in case.calls]
-            self._bring(world, case, models[0], afresh)
+            models = [session_models(case, call, root) for call in case.calls]
+            self._bring(world, case, models[0][0], afresh)
             if case.model.given and not _lies_at_given(case, root):
                 raise CannotBuild("no model lies at the path that ONNX Runtime is given, so no session can be made of it")
             return self._session_requests(world, case, models)
@@ -189,14 +189,14 @@ class Keeper:
         model = ModelFile(case.model.path, data) if case.model.given else None
         world.change_to(case.world, model, model_directory(case), afresh=afresh)
 
-    def _session_requests(self, world: LiveWorld, case: Case, models: list[bytes]) -> Iterator[bytes]:
-        root, file_size, last = world.plot.root, case.limits.file_size, models[0]
+    def _session_requests(self, world: LiveWorld, case: Case, models: list[list[bytes]]) -> Iterator[bytes]:
+        root, file_size, last = world.plot.root, case.limits.file_size, models[0][0]
         given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
-        for call, data in zip(case.calls, models, strict=True):
-            if case.model.given and data != last:
-                world.replace_model(ModelFile(case.model.path, data))
-                last = data
-            yield sessions.request(call, given, data, cwd, root, file_size)
+        for call, own in zip(case.calls, models, strict=True):
+            if case.model.given and own[0] != last:
+                world.replace_model(ModelFile(case.model.path, own[0]))
+                last = own[0]
+            yield sessions.request(call, given, own, cwd, root, file_size)
 
     def _requests(self, world: LiveWorld, case: Case, data: bytes, bulk: int) -> Iterator[bytes]:
         root = world.plot.root

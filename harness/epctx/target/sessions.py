@@ -6,7 +6,7 @@ not seen. What a case takes for granted beyond that is an obstacle, told in a se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import UnsetType
 
@@ -52,12 +52,17 @@ def _text(value: object) -> bytes:
 
 
 OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
-    (lambda call: call.threads is not None, "sessions are made one at a time"),
-    (lambda call: call.threads is not None, "sessions are made one at a time"),
+    (
+        lambda call: call.threads is not None and any(not _callbacks(call.of(share)) for share in call.threads.shares),
+        "one path holds one model, so sessions that are made at once have theirs in memory, and no directory",
+    ),
     (lambda call: _named(call) and call.source == "caller", "in a session every name is that of a model; nobody is trusted"),
-    (lambda call: _named(call) and call.name is None, "a model has no name that is NULL"),
+    (lambda call: _named(call) and not call.names, "a model has no name that is NULL"),
     (lambda call: call.op == "write" and b"\0" in _text(call.name), "what follows a NUL is not in the name of a node"),
-    (lambda call: call.op == "write" and call.payload is None, "what an execution provider compiles is never at NULL"),
+    (
+        lambda call: call.op == "write" and not call.threads and call.payload is None,
+        "what an execution provider compiles is never at NULL",
+    ),
     (lambda call: call.fallback is None, "an option of an execution provider is never NULL"),
     (lambda call: b"\0" in _text(call.fallback), "what follows a NUL is not in an option of an execution provider"),
     (lambda call: len(_text(call.fallback)) > OPTION_ROOM, "ONNX Runtime takes no option of that length"),
@@ -65,25 +70,35 @@ OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
     (lambda call: call.held or call.moves, "an execution provider has its outputs for itself"),
     (lambda call: not call.accessors, "the functions of a real ONNX Runtime cannot be taken away"),
     (lambda call: call.resize is not None or call.race is not None, "nothing is done to the world while a session is made"),
-    (lambda call: any(c.waits > 1 or c.reenters is not None for c in _callbacks(call)), "sessions are made one at a time"),
+    (
+        lambda call: call.threads is None and any(c.waits > 1 or c.reenters is not None for c in _callbacks(call)),
+        "a session by itself has no other one to wait for, or to come back to",
+    ),
     (lambda call: any(map(_overstates, _callbacks(call))), "an execution provider would look at what is not there"),
 )
 """What a call takes for granted that no session has, and the reason in words."""
 
 
-def request(call: Call, model_path: bytes, model: bytes, cwd: bytes, root: bytes, file_size: int | None) -> bytes:
-    """The request for one call. ``model_path`` is what the runtime is given, "" for the ``model`` itself; ``cwd`` a real path."""
+def request(call: Call, model_path: bytes, models: Sequence[bytes], cwd: bytes, root: bytes, file_size: int | None) -> bytes:
+    """The request for one call. ``model_path`` is what the runtime is given, "" for the one of ``models`` itself; ``cwd`` a real
+    path. Threads have a model for each share, in memory.
+    """
     parts = [wire.field(wire.CWD, cwd)]
-    parts.append(wire.field(wire.MODEL_PATH, model_path) if model_path else wire.field(wire.SESSION_MODEL, model))
+    if call.threads or not model_path:
+        parts += [wire.field(wire.SESSION_MODEL, model) for model in models]
+    else:
+        parts.append(wire.field(wire.MODEL_PATH, model_path))
+    if call.threads:
+        parts.append(wire.threads(call, [raw(share.name, root) for share in call.threads.shares]))
     if call.support is not None:
         parts.append(wire.field(wire.SESSION_OPTION, b"support=" + call.support.encode()))
-    if call.op == "write":
+    if call.op == "write" or (call.threads and any(share.op == "write" for share in call.threads.shares)):
         parts.append(wire.field(wire.SESSION_OPTION, b"name=node"))
-        if not isinstance(call.fallback, UnsetType) and call.fallback is not None:
-            parts.append(wire.field(wire.SESSION_OPTION, b"fallback=" + raw(call.fallback, root)))
-    if call.read_callback:
+    if call.op == "write" and not isinstance(call.fallback, UnsetType) and call.fallback is not None:
+        parts.append(wire.field(wire.SESSION_OPTION, b"fallback=" + raw(call.fallback, root)))
+    if call.read_callback and not call.threads:
         parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback, root)))
-    if call.write_callback:
+    if call.write_callback and not call.threads:
         parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback, root)))
     flags = (wire.LINGERS if call.lingers else 0) | (wire.EMBEDS if call.embeds else 0) | (wire.RUNS if call.runs else 0)
     fixed = wire.REQUEST.pack(wire.OPS[call.op], flags, 0, 0, -1 if file_size is None else file_size, 0)

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -134,6 +135,39 @@ void TakeApart(std::string_view request, Ask& ask, Registration& registration) {
 
 // What an output is made to hold before it is used.
 constexpr std::string_view kHeldData = "held from an earlier read";
+
+// A library that several threads call.
+class LibraryCallee : public Callee {
+ public:
+  LibraryCallee(const Target& target, const OrtGraph* graph, OrtAllocator* allocator)
+      : target_(target), graph_(graph), allocator_(allocator) {}
+
+  void AddConfig(const Registered& callbacks) override {
+    Config& config = configs_.emplace_back();
+    if (Try([&] { return config.Take(*target_.api, callbacks); }).code != ORT_OK) throw BadMessage{"the runtime gives no config"};
+  }
+
+  Outcome Call(size_t, const Share& share, size_t own, const std::function<void(std::string_view)>& take) override {
+    const OrtEpContextConfig* config = configs_.empty() ? nullptr : configs_[own].get();
+    const Output output(share.write ? nullptr : target_.output_new(), OutputDeleter{&target_});
+    Outcome outcome = Try([&] {
+      const char* name = share.name.c_str();
+      if (share.write) return target_.write(target_.api, config, name, graph_, share.content.data(), share.content.size());
+      return target_.read(target_.api, config, name, graph_, output.get(), allocator_);
+    });
+    if (output && outcome.code == ORT_OK && !outcome.threw) {
+      const void* data = target_.output_data(output.get());
+      take({static_cast<const char*>(data), data != nullptr ? target_.output_size(output.get()) : 0});
+    }
+    return outcome;
+  }
+
+ private:
+  const Target& target_;
+  const OrtGraph* graph_;
+  OrtAllocator* allocator_;
+  std::deque<Config> configs_;
+};
 
 // One request in work.
 class Work {
@@ -296,20 +330,14 @@ class Work {
 
   // Makes all calls of several threads in place of the one.
   void CallFromThreads() {
-    Threads& threads = *ask_.threads;
-    threads.target = &target_;
-    threads.graph = Graph();
-    threads.allocator = AllocatorToGive();
+    LibraryCallee callee(target_, Graph(), AllocatorToGive());
     const auto start = Clock::now();
     {
       const FileSizeLimit limit(ask_.head.file_size_limit);
-      threads.Run();
+      ask_.threads->Run(callee);
     }
     reply_.nanoseconds = static_cast<uint64_t>((Clock::now() - start) / std::chrono::nanoseconds(1));
-    message_.Add(Tag::kThreadCounts, BytesOf(threads.counts()), threads.evidence(), {});
-    if (threads.thrown().empty()) return;
-    reply_.flags |= kThrew;
-    message_.Add(Tag::kException, threads.thrown());
+    ask_.threads->Report(reply_, message_);
   }
 
   // Repeats the call while the attacker is at work, and sorts how the rounds end. The output that is sent is the first that

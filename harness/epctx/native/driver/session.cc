@@ -10,6 +10,7 @@
 #include "callbacks.h"
 #include "onnxruntime_experimental_c_api.h"
 #include "surroundings.h"
+#include "threads.h"
 
 namespace epctx {
 namespace {
@@ -105,8 +106,18 @@ class TemporaryFile {
   const std::string path_;
 };
 
+// A model that ONNX Runtime made in memory.
+struct Compiled {
+  std::unique_ptr<void, AllocatorFree> data;
+  size_t size;
+
+  std::string_view bytes() const { return {static_cast<const char*>(data.get()), size}; }
+};
+
 // What a compiled model and its source are run with.
 constexpr uint8_t kInput = 3;
+
+constexpr char kWithoutProvider[] = "the session was made without the execution provider";
 
 // --- the request -----------------------------------------------------------------------------------------------------------
 
@@ -114,7 +125,8 @@ constexpr uint8_t kInput = 3;
 struct Ask {
   Request head = {};
   std::string model_path, cwd;
-  std::string_view model;  // where there is no path
+  std::vector<std::string_view> models;  // where there is no path: one, or one for each share of the threads
+  std::shared_ptr<Threads> threads;
   bool reads_by_callback = false, writes_by_callback = false;
   std::vector<std::string> keys, values;  // options of the provider
 };
@@ -131,7 +143,8 @@ Ask TakeApart(std::string_view request, Registration& registration) {
   for (Fields fields(request); fields.Next();) {
     switch (fields.tag) {
       case Tag::kModelPath: ask.model_path = fields.content; break;
-      case Tag::kSessionModel: ask.model = fields.content; break;
+      case Tag::kSessionModel: ask.models.push_back(fields.content); break;
+      case Tag::kThreads: ask.threads = Threads::New(fields.content); break;
       case Tag::kSessionOption: TakeOption(fields.content, ask.keys, ask.values); break;
       case Tag::kCwd: ask.cwd = fields.content; break;
       case Tag::kReadCallback:
@@ -144,6 +157,9 @@ Ask TakeApart(std::string_view request, Registration& registration) {
         break;
       default: throw BadMessage{"a field has a tag that no request for a session has"};
     }
+  }
+  if (ask.models.size() < (ask.threads ? ask.threads->shares().size() : ask.model_path.empty())) {
+    throw BadMessage{"a session has no model"};
   }
   return ask;
 }
@@ -173,7 +189,11 @@ class SessionWork {
     try {
       const FileSizeLimit limit(ask_.head.file_size_limit);
       const Application::InCall in_call(*application_);
-      if (ask_.head.op == static_cast<uint32_t>(Op::kWrite)) {
+      if (ask_.threads) {
+        Callee callee(*this);
+        ask_.threads->Run(callee);
+        ask_.threads->Report(reply_, message_);
+      } else if (ask_.head.op == static_cast<uint32_t>(Op::kWrite)) {
         Compile();
       } else {
         LoadAndRun();
@@ -190,9 +210,46 @@ class SessionWork {
   }
 
  private:
+  // The callbacks of the request.
+  Registered Callbacks() const {
+    return {ask_.reads_by_callback ? ReadCallback : nullptr, StateOf(registration_.read),
+            ask_.writes_by_callback ? WriteCallback : nullptr, StateOf(registration_.write)};
+  }
+
+  // Sessions that several threads make at once, each of the model of its share.
+  class Callee : public epctx::Callee {
+   public:
+    explicit Callee(const SessionWork& work) : work_(work) {}
+
+    void AddConfig(const Registered& callbacks) override { configs_.push_back(callbacks); }
+
+    Outcome Call(size_t index, const Share& share, size_t own, const std::function<void(std::string_view)>& take) override {
+      const Registered callbacks = configs_.empty() ? Registered() : configs_[own];
+      const std::string_view model = work_.ask_.models[index];
+      try {
+        const auto options = work_.Options(callbacks);
+        if (share.write) {
+          const auto compiling = work_.CompileOptions(options.get(), callbacks);
+          static_cast<void>(work_.CompileInMemory(compiling.get(), model));
+        } else {
+          const auto session = work_.SessionOf(model, options.get());
+          if (!work_.Took(session.get())) return {ORT_FAIL, kWithoutProvider};
+          take(BytesOfTensor(Run(session.get(), 1).get()));
+        }
+      } catch (const Refusal& refusal) {
+        return {refusal.code, refusal.text};
+      }
+      return {};
+    }
+
+   private:
+    const SessionWork& work_;
+    std::vector<Registered> configs_;
+  };
+
   // Options of a session with the provider and the read callback, and with nothing of ONNX Runtime's that would take part in what
   // is observed: no threads, no change of the graph, nothing printed.
-  Owned<OrtSessionOptions> Options() const {
+  Owned<OrtSessionOptions> Options(const Registered& callbacks) const {
     auto options = Make<OrtSessionOptions>(Api().CreateSessionOptions);
     constexpr int kFatal = 4;
     Need(Api().SetSessionLogSeverityLevel(options.get(), kFatal));
@@ -205,12 +262,12 @@ class SessionWork {
     for (const char* value : Pointers(ask_.values)) values.push_back(value);
     Need(Api().SessionOptionsAppendExecutionProvider_V2(options.get(), sessions_.env_, sessions_.devices_.data(),
                                                         sessions_.devices_.size(), keys.data(), values.data(), keys.size()));
-    if (ask_.reads_by_callback) {
+    if (callbacks.read != nullptr) {
       using Set = OrtExperimental_OrtApi_SessionOptions_SetEpContextDataReadFunc_SinceV28_Fn;
       const Set set = Stable()
                           ? Api().SessionOptionsSetEpContextDataReadFunc
                           : Experimental<Set>(kOrtExperimental_OrtApi_SessionOptions_SetEpContextDataReadFunc_SinceV28_FnName);
-      Need(set(options.get(), ReadCallback, StateOf(registration_.read)));
+      Need(set(options.get(), callbacks.read, callbacks.read_state));
     }
     return options;
   }
@@ -218,22 +275,26 @@ class SessionWork {
   bool Stable() const { return sessions_.runtime_.minor >= 31; }
 
   void LoadAndRun() {
-    const auto options = Options();
-    const auto session =
-        ask_.model_path.empty() ? SessionOf(ask_.model, options.get()) : SessionOf(ask_.model_path, options.get());
+    const auto options = Options(Callbacks());
+    const auto session = SessionOfModel(options.get());
     const Owned<OrtValue> output = Run(session.get(), 1);
     AddOutput(output ? BytesOfTensor(output.get()) : std::string_view());
   }
 
-  // A session of a model in memory, or at a path. That the provider has no part in it is told apart.
-  Owned<OrtSession> SessionOf(std::string_view model, const OrtSessionOptions* options) {
-    return Checked(Make<OrtSession>(Api().CreateSessionFromArray, sessions_.env_, model.data(), model.size(), options));
+  Owned<OrtSession> SessionOf(std::string_view model, const OrtSessionOptions* options) const {
+    return Make<OrtSession>(Api().CreateSessionFromArray, sessions_.env_, model.data(), model.size(), options);
   }
-  Owned<OrtSession> SessionOf(const std::string& path, const OrtSessionOptions* options) {
-    return Checked(Make<OrtSession>(Api().CreateSession, sessions_.env_, path.c_str(), options));
+  Owned<OrtSession> SessionAt(const std::string& path, const OrtSessionOptions* options) const {
+    return Make<OrtSession>(Api().CreateSession, sessions_.env_, path.c_str(), options);
   }
+
+  // A session of the request's model.
+  Owned<OrtSession> SessionOfModel(const OrtSessionOptions* options) {
+    return Checked(ask_.model_path.empty() ? SessionOf(ask_.models[0], options) : SessionAt(ask_.model_path, options));
+  }
+  // That the provider has no part in a session is told apart.
   Owned<OrtSession> Checked(Owned<OrtSession> session) {
-    if (!Took(session.get())) message_.Add(Tag::kSessionFault, "the session was made without the execution provider");
+    if (!Took(session.get())) message_.Add(Tag::kSessionFault, kWithoutProvider);
     return session;
   }
 
@@ -307,46 +368,56 @@ class SessionWork {
 
   bool Has(RequestFlag flag) const { return (ask_.head.flags & flag) != 0; }
 
-  void Compile() {
+  Owned<OrtModelCompilationOptions> CompileOptions(const OrtSessionOptions* session_options, const Registered& callbacks) const {
     const OrtCompileApi& api = *Api().GetCompileApi();
-    const auto session_options = Options();
-    const auto options = Make<OrtModelCompilationOptions>(api.CreateModelCompilationOptionsFromSessionOptions, sessions_.env_,
-                                                          session_options.get());
-    if (ask_.model_path.empty()) {
-      Need(api.ModelCompilationOptions_SetInputModelFromBuffer(options.get(), ask_.model.data(), ask_.model.size()));
-    } else {
-      Need(api.ModelCompilationOptions_SetInputModelPath(options.get(), ask_.model_path.c_str()));
-    }
-    // In memory, so that nothing is written but the data; beside its source, where it has to find a file again.
-    const bool in_file = Has(kRuns) && !Has(kEmbeds) && !ask_.writes_by_callback && !ask_.model_path.empty();
-    std::optional<TemporaryFile> file;
-    if (in_file) file.emplace(std::filesystem::path(ask_.model_path).parent_path() / "compiled-by-epctx.onnx");
-    void* compiled = nullptr;
-    size_t size = 0;
-    if (in_file) {
-      Need(api.ModelCompilationOptions_SetOutputModelPath(options.get(), file->path().c_str()));
-    } else {
-      Need(api.ModelCompilationOptions_SetOutputModelBuffer(options.get(), Allocator(), &compiled, &size));
-    }
+    auto options =
+        Make<OrtModelCompilationOptions>(api.CreateModelCompilationOptionsFromSessionOptions, sessions_.env_, session_options);
     constexpr uint32_t kErrorIfNothingIsCompiled = 1;
     Need(api.ModelCompilationOptions_SetEpContextEmbedMode(options.get(), Has(kEmbeds)));
     Need(api.ModelCompilationOptions_SetFlags(options.get(), kErrorIfNothingIsCompiled));
-    if (ask_.writes_by_callback) {
+    if (callbacks.write != nullptr) {
       using Set = OrtExperimental_OrtCompileApi_ModelCompilationOptions_SetEpContextDataWriteFunc_SinceV28_Fn;
       const Set set = Stable()
                           ? api.ModelCompilationOptions_SetEpContextDataWriteFunc
                           : Experimental<Set>(
                                 kOrtExperimental_OrtCompileApi_ModelCompilationOptions_SetEpContextDataWriteFunc_SinceV28_FnName);
-      Need(set(options.get(), WriteCallback, StateOf(registration_.write)));
+      Need(set(options.get(), callbacks.write, callbacks.write_state));
     }
-    Need(api.CompileModel(sessions_.env_, options.get()));
-    const std::unique_ptr<void, AllocatorFree> owned(compiled);
-    if (!Has(kRuns)) return;
-    const auto made = in_file ? SessionOf(file->path(), session_options.get())
-                              : SessionOf(std::string_view(static_cast<const char*>(compiled), size), session_options.get());
-    const auto source = ask_.model_path.empty() ? SessionOf(ask_.model, session_options.get())
-                                                : SessionOf(ask_.model_path, session_options.get());
-    const auto output = Run(made.get(), kInput), wanted = Run(source.get(), kInput);
+    return options;
+  }
+
+  // Compiles a model in memory (empty: the input that was set already) to one in memory.
+  Compiled CompileInMemory(OrtModelCompilationOptions* options, std::string_view model) const {
+    const OrtCompileApi& api = *Api().GetCompileApi();
+    if (!model.empty()) Need(api.ModelCompilationOptions_SetInputModelFromBuffer(options, model.data(), model.size()));
+    void* compiled = nullptr;
+    size_t size = 0;
+    Need(api.ModelCompilationOptions_SetOutputModelBuffer(options, Allocator(), &compiled, &size));
+    Need(api.CompileModel(sessions_.env_, options));
+    return {std::unique_ptr<void, AllocatorFree>(compiled), size};
+  }
+
+  void Compile() {
+    const OrtCompileApi& api = *Api().GetCompileApi();
+    const auto session_options = Options(Callbacks());
+    const auto options = CompileOptions(session_options.get(), Callbacks());
+    const bool has_path = !ask_.model_path.empty();
+    if (has_path) Need(api.ModelCompilationOptions_SetInputModelPath(options.get(), ask_.model_path.c_str()));
+    // In memory, so that nothing is written but the data; beside its source, where it has to find a file again.
+    if (Has(kRuns) && !Has(kEmbeds) && !ask_.writes_by_callback && has_path) {
+      const TemporaryFile file(std::filesystem::path(ask_.model_path).parent_path() / "compiled-by-epctx.onnx");
+      Need(api.ModelCompilationOptions_SetOutputModelPath(options.get(), file.path().c_str()));
+      Need(api.CompileModel(sessions_.env_, options.get()));
+      return Compare(Checked(SessionAt(file.path(), session_options.get())), session_options.get());
+    }
+    const Compiled made = CompileInMemory(options.get(), has_path ? std::string_view() : ask_.models[0]);
+    if (Has(kRuns)) Compare(Checked(SessionOf(made.bytes(), session_options.get())), session_options.get());
+  }
+
+  // Runs a compiled model and its source.
+  void Compare(const Owned<OrtSession>& compiled, const OrtSessionOptions* options) {
+    const auto source = SessionOfModel(options);
+    const auto output = Run(compiled.get(), kInput), wanted = Run(source.get(), kInput);
     if (BytesOfTensor(output.get()) != BytesOfTensor(wanted.get())) {
       throw Refusal{ORT_FAIL, "the compiled model does not give what its source gives"};
     }

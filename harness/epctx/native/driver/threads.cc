@@ -6,9 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "attempt.h"
-#include "wire.h"
-
 namespace epctx {
 namespace {
 
@@ -69,19 +66,19 @@ Threads::Threads(std::string_view field) : script_(epctx::Take<ThreadsScript>(fi
 
 // --- the calls -------------------------------------------------------------------------------------------------------------
 
-void Threads::TakeConfigs() {
+void Threads::AddConfigs() {
   for (uint64_t& state : states_) {
     Registered callbacks;
     if (Has(kReadsByCallback)) callbacks.read = &Threads::Read;
     if (Has(kWritesByCallback)) callbacks.write = &Threads::Write;
     callbacks.read_state = callbacks.write_state = &state;
-    Config& config = configs_.emplace_back();
-    if (Try([&] { return config.Take(*target->api, callbacks); }).code != ORT_OK) throw BadMessage{"the runtime gives no config"};
+    callee_->AddConfig(callbacks);
   }
 }
 
-void Threads::Run() {
-  TakeConfigs();
+void Threads::Run(Callee& callee) {
+  callee_ = &callee;
+  AddConfigs();
   Tally all{0, 0, std::vector<Faults>(shares_.size()), {}};
   std::vector<Tally> tallies(script_.count, all);
   std::vector<std::thread> threads;
@@ -106,7 +103,13 @@ void Threads::Run() {
     counts_.crossed += faults.crossed;
     if (evidence_.empty()) evidence_ = std::move(faults.evidence);
   }
-  configs_.clear();
+}
+
+void Threads::Report(Reply& reply, Message& message) const {
+  message.Add(Tag::kThreadCounts, BytesOf(counts_), evidence_, {});
+  if (thrown_.empty()) return;
+  reply.flags |= kThrew;
+  message.Add(Tag::kException, thrown_);
 }
 
 // Whether the call of a share, made once more and by itself, does not end as it should either: then other threads are not to
@@ -140,22 +143,13 @@ void Threads::Work(uint32_t thread, Tally& tally) {
 
 void Threads::Make(size_t index, Tally& tally, bool within) {
   const Share& share = shares_[index];
-  const size_t own = configs_.size() > 1 ? index : 0;
-  const OrtEpContextConfig* config = configs_.empty() ? nullptr : configs_[own].get();
-  Turn turn{share, configs_.empty() ? nullptr : &states_[own], tally, tally.faults[index], within, false, {}};
+  const size_t own = states_.size() > 1 ? index : 0;
+  Turn turn{share, states_.empty() ? nullptr : &states_[own], tally, tally.faults[index], within, false, {}};
   Turn* const before = std::exchange(t_turn, &turn);
-  const Output output(share.write ? nullptr : target->output_new(), OutputDeleter{target});
-  const Outcome outcome = Try([&] {
-    const char* name = share.name.c_str();
-    if (share.write) return target->write(target->api, config, name, graph, share.content.data(), share.content.size());
-    return target->read(target->api, config, name, graph, output.get(), allocator);
+  const Outcome outcome = callee_->Call(index, share, own, [&](std::string_view bytes) {
+    if (bytes != share.content) turn.wrong = " had " + WordsOn(bytes);
   });
   t_turn = before;
-  if (!share.write && outcome.code == ORT_OK && !outcome.threw) {
-    const void* data = target->output_data(output.get());
-    const std::string_view bytes(static_cast<const char*>(data), data != nullptr ? target->output_size(output.get()) : 0);
-    if (bytes != share.content) turn.wrong = " had " + WordsOn(bytes);
-  }
   const bool lost = share.write && Has(kWritesByCallback) && !turn.came && !met_stranger_.load(kRelaxed);
   if (lost) turn.wrong = " was accepted without its callback";
 

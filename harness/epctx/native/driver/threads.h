@@ -1,18 +1,18 @@
-// Several threads that call the target at once, and the application that answers all of them.
+// Several threads that call a target at once, a library or sessions, and the application that answers all of them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "attempt.h"
 #include "config.h"
 #include "protocol.h"
-#include "runtime.h"
-#include "target.h"
+#include "wire.h"
 
 namespace epctx {
 
@@ -20,6 +20,22 @@ namespace epctx {
 struct Share {
   bool write = false, refused = false;
   std::string name, content;
+};
+
+// What the threads call.
+class Callee {
+ public:
+  Callee() = default;
+  virtual ~Callee() = default;
+  Callee(const Callee&) = delete;
+  Callee& operator=(const Callee&) = delete;
+
+  // Adds a config in which these callbacks are registered. BadMessage if there is none to be had.
+  virtual void AddConfig(const Registered& callbacks) = 0;
+
+  // Makes the call of share number `index`, with config number `config` where one was added, and hands what it read to `take`.
+  // Called by several threads at once.
+  virtual Outcome Call(size_t index, const Share& share, size_t config, const std::function<void(std::string_view)>& take) = 0;
 };
 
 // The threads of one request. What they find is kept apart by thread and put together when all are done: the driver must not
@@ -31,18 +47,13 @@ class Threads {
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  // What all calls are made with.
-  const Target* target = nullptr;
-  const OrtGraph* graph = nullptr;
-  OrtAllocator* allocator = nullptr;
+  const std::vector<Share>& shares() const { return shares_; }
 
   // Makes all calls.
-  void Run();
+  void Run(Callee& callee);
 
-  // What came of it: counts, in words the first thing that went wrong, and what a call threw (nothing: none did).
-  const ThreadCounts& counts() const { return counts_; }
-  const std::string& evidence() const { return evidence_; }
-  const std::string& thrown() const { return thrown_; }
+  // Adds what came of it to a reply: counts, in words the first thing that went wrong, and what a call threw.
+  void Report(Reply& reply, Message& message) const;
 
  private:
   explicit Threads(std::string_view field);
@@ -65,7 +76,7 @@ class Threads {
   class Flight;
 
   bool Has(ThreadsFlag flag) const { return (script_.flags & flag) != 0; }
-  void TakeConfigs();
+  void AddConfigs();
   void Work(uint32_t thread, Tally& tally);
   void Make(size_t index, Tally& tally, bool within);
   bool EndsSoAlone(size_t index);
@@ -80,7 +91,7 @@ class Threads {
   ThreadsScript script_;
   std::vector<Share> shares_;
   std::vector<uint64_t> states_;  // of the configs: only their addresses are used
-  std::deque<Config> configs_;
+  Callee* callee_ = nullptr;
   std::atomic<uint32_t> ready_ = 0, in_flight_ = 0, most_in_flight_ = 0;
   std::atomic<bool> waited_in_vain_ = false, met_stranger_ = false;
   ThreadCounts counts_ = {};
