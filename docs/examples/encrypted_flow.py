@@ -151,7 +151,10 @@ def source_model() -> tuple[bytes, bytes]:
     outside = TensorProto(name="shift", data_type=TensorProto.FLOAT, dims=[SIZE], data_location=TensorProto.EXTERNAL)
     outside.external_data.add(key="location", value="weights.bin")
     graph = helper.make_graph(
-        [helper.make_node("Mul", ["x", "scale"], ["scaled"]), helper.make_node("Add", ["scaled", "shift"], ["y"])],
+        [
+            helper.make_node("Mul", ["x", "scale"], ["scaled"], name="engine.bin"),  # the name of its data, too
+            helper.make_node("Add", ["scaled", "shift"], ["y"]),
+        ],
         "example",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [SIZE])],
@@ -164,7 +167,7 @@ def source_model() -> tuple[bytes, bytes]:
 def application(directory: Path, library: str, weak: str, how: str) -> None:
     """Both flows, on the encrypted model that lies in the directory; AssertionError if the result is not right."""
     vault = Vault(directory, bytes.fromhex(os.environ[KEY]))
-    provider = {"name": "engine.bin", **({"helper": f"weak={weak}"} if weak else {})}
+    provider = {"name": "node", **({"helper": f"weak={weak}"} if weak else {})}
     x = numpy.array([3], numpy.float32)
     if how == "c-api":
         import encrypted_flow_c as c_api
