@@ -26,7 +26,7 @@ from epctx.spec import predict
 from epctx.target import Launch
 
 SPEC = profile("spec")
-TURNS = 10
+TURNS = 5
 """How often bare reads and judged cases take turns."""
 
 
@@ -74,7 +74,7 @@ def bench(launch: Launch, seconds: float) -> Bench:
         list(check(runner, launch, cases, SPEC, controls=False))  # worker and driver are up, caches are warm
         turns = []
         for _ in range(TURNS):
-            changed = _rate(lambda: check(runner, launch, cases * 20, SPEC, controls=False), seconds / TURNS)
+            changed = _rate(lambda: check(runner, launch, cases * 60, SPEC, controls=False), seconds / TURNS)
             turns.append((bare(launch, seconds / TURNS), changed))
         with_stages = runner.call(measure_stages, packed, msgspec.msgpack.encode(cases), seconds)
         runner.call(rebuild_always)

@@ -123,12 +123,12 @@ class Keeper:
                 return CANNOT[call.op]
             if call.fallback is not msgspec.UNSET and "fallback" not in can:
                 return "the target has no write with a separate fallback name"
+            if (call.embeds or call.runs) and not session.launch.sessions:
+                return "a helper compiles no model; that is done in sessions (see the target ep:bundled)"
+            if call.support and not session.launch.sessions:
+                return "nobody asks a helper which callbacks it uses; that is asked in sessions (see the target ep:bundled)"
         if session.unseen_because and PLAINTEXT in case.rules:
             return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
-        if not session.launch.sessions and any(call.embeds or call.runs for call in case.calls):
-            return "a helper compiles no model; that is done in sessions (see the target ep:bundled)"
-        if not session.launch.sessions and any(call.support for call in case.calls):
-            return "nobody asks a helper which callbacks it uses; that is asked in sessions (see the target ep:bundled)"
         if session.launch.sessions and (words := sessions.obstacle(case)):
             return words
         if session.launch.sanitizer:
