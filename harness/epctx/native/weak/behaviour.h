@@ -57,7 +57,8 @@ struct Behaviour {
   const OrtApi* (*runtime)(const OrtApi* api) = Runtime;
 };
 
-// Whether the config of a call has a write callback that can be had.
+// Whether the config of a call has a callback of that direction that can be had.
+bool HasReadCallback(const Call& call);
 bool HasWriteCallback(const Call& call);
 
 // Each weakness by name: what it replaces.

@@ -28,13 +28,6 @@ OrtWriteNamedBufferFunc WriteFunc(const Call& call, void*& state) {
   return callback;
 }
 
-bool HasRead(const Call& call) {
-  void* state = nullptr;
-  return ReadFunc(call, state) != nullptr;
-}
-
-bool HasWrite(const Call& call) { return HasWriteCallback(call); }
-
 Call WithoutConfig(const Call& call) {
   Call without = call;
   without.config = nullptr;
@@ -118,7 +111,7 @@ void ChangeErrors(Behaviour& b) {
   };
   b.write = [](const Behaviour& self, const Call& call) {
     OrtStatus* status = Write(self, call);
-    const bool called = HasWrite(call) && !IsEmpty(call.name) && (call.buffer != nullptr || call.size == 0);
+    const bool called = HasWriteCallback(call) && !IsEmpty(call.name) && (call.buffer != nullptr || call.size == 0);
     return status != nullptr && called ? change(call.api, status) : status;
   };
 }
@@ -161,7 +154,7 @@ OrtStatus* ReadFileFirst(const Behaviour& self, const Call& call, EpctxOutput& o
 // Asks the callback, and the file where that fails.
 OrtStatus* ReadFileAfter(const Behaviour& self, const Call& call, EpctxOutput& output) {
   OrtStatus* status = Read(self, call, output);
-  if (status == nullptr || !HasRead(call)) return status;
+  if (status == nullptr || !HasReadCallback(call)) return status;
   if (OrtStatus* again = Read(self, WithoutConfig(call), output)) {
     call.api.ReleaseStatus(again);
     return status;
@@ -171,7 +164,7 @@ OrtStatus* ReadFileAfter(const Behaviour& self, const Call& call, EpctxOutput& o
 }
 OrtStatus* LoadFileAfter(const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
   OrtStatus* status = Load(self, call, sink, sink_state);
-  if (status == nullptr || !HasRead(call)) return status;
+  if (status == nullptr || !HasReadCallback(call)) return status;
   if (OrtStatus* again = Load(self, WithoutConfig(call), sink, sink_state)) {
     call.api.ReleaseStatus(again);
     return status;
@@ -181,7 +174,7 @@ OrtStatus* LoadFileAfter(const Behaviour& self, const Call& call, EpctxNameSink 
 }
 OrtStatus* WriteFileAfter(const Behaviour& self, const Call& call) {
   OrtStatus* status = Write(self, call);
-  if (status == nullptr || !HasWrite(call)) return status;
+  if (status == nullptr || !HasWriteCallback(call)) return status;
   if (OrtStatus* again = Write(self, WithoutConfig(call))) {
     call.api.ReleaseStatus(again);
     return status;
@@ -193,13 +186,13 @@ OrtStatus* WriteFileAfter(const Behaviour& self, const Call& call) {
 // Does with the file what the callback is there for, and then asks the callback all the same.
 OrtStatus* ReadBoth(const Behaviour& self, const Call& call, EpctxOutput& output) {
   EpctxOutput unused;
-  if (HasRead(call)) {
+  if (HasReadCallback(call)) {
     if (OrtStatus* status = Read(self, WithoutConfig(call), unused)) call.api.ReleaseStatus(status);
   }
   return Read(self, call, output);
 }
 OrtStatus* WriteBoth(const Behaviour& self, const Call& call) {
-  if (HasWrite(call)) {
+  if (HasWriteCallback(call)) {
     if (OrtStatus* status = Write(self, WithoutConfig(call))) call.api.ReleaseStatus(status);
   }
   return Write(self, call);
@@ -209,13 +202,15 @@ OrtStatus* WriteBoth(const Behaviour& self, const Call& call) {
 template <bool only_with_other_callback>
 void RefuseFiles(Behaviour& b) {
   b.read = [](const Behaviour& self, const Call& call, EpctxOutput& output) {
-    const bool refused = call.config != nullptr && !HasRead(call) && (!only_with_other_callback || HasWrite(call));
+    const bool refused =
+        call.config != nullptr && !HasReadCallback(call) && (!only_with_other_callback || HasWriteCallback(call));
     if (!refused || IsEmpty(call.name)) return Read(self, call, output);
     output.data.Reset();
     return call.api.CreateStatus(ORT_FAIL, "the config has no read callback");
   };
   b.write = [](const Behaviour& self, const Call& call) {
-    const bool refused = call.config != nullptr && !HasWrite(call) && (!only_with_other_callback || HasRead(call));
+    const bool refused =
+        call.config != nullptr && !HasWriteCallback(call) && (!only_with_other_callback || HasReadCallback(call));
     return refused && !IsEmpty(call.name) ? call.api.CreateStatus(ORT_FAIL, "the config has no write callback")
                                           : Write(self, call);
   };
@@ -259,13 +254,13 @@ OrtStatus* KeepSizeOfError(const Call& call, const Answer& answer, EpctxOutput& 
 // Asks once more where the callback fails.
 OrtStatus* ReadRetrying(const Behaviour& self, const Call& call, EpctxOutput& output) {
   OrtStatus* status = Read(self, call, output);
-  if (status == nullptr || !HasRead(call) || IsEmpty(call.name)) return status;
+  if (status == nullptr || !HasReadCallback(call) || IsEmpty(call.name)) return status;
   call.api.ReleaseStatus(status);
   return Read(self, call, output);
 }
 OrtStatus* WriteRetrying(const Behaviour& self, const Call& call) {
   OrtStatus* status = Write(self, call);
-  if (status == nullptr || !HasWrite(call) || IsEmpty(call.name)) return status;
+  if (status == nullptr || !HasWriteCallback(call) || IsEmpty(call.name)) return status;
   call.api.ReleaseStatus(status);
   return Write(self, call);
 }
@@ -316,13 +311,13 @@ void AddCallbacks(Table& table) {
   };
   table["name-checked-with-callback"] = [](Behaviour& b) {
     b.read = [](const Behaviour& self, const Call& call, EpctxOutput& output) {
-      OrtStatus* refused = HasRead(call) ? RefuseAsPath(call) : nullptr;
+      OrtStatus* refused = HasReadCallback(call) ? RefuseAsPath(call) : nullptr;
       if (refused == nullptr) return Read(self, call, output);
       output.data.Reset();
       return refused;
     };
     b.write = [](const Behaviour& self, const Call& call) {
-      OrtStatus* refused = HasWrite(call) ? RefuseAsPath(call) : nullptr;
+      OrtStatus* refused = HasWriteCallback(call) ? RefuseAsPath(call) : nullptr;
       return refused != nullptr ? refused : Write(self, call);
     };
   };
@@ -411,7 +406,7 @@ void AddCallbacks(Table& table) {
   };
   table["null-payload-refused"] = [](Behaviour& b) {
     b.write = [](const Behaviour& self, const Call& call) {
-      if (call.buffer != nullptr || IsEmpty(call.name) || !HasWrite(call)) return Write(self, call);
+      if (call.buffer != nullptr || IsEmpty(call.name) || !HasWriteCallback(call)) return Write(self, call);
       return call.api.CreateStatus(ORT_INVALID_ARGUMENT, "there is no payload");
     };
   };
@@ -419,6 +414,11 @@ void AddCallbacks(Table& table) {
     b.read = ReadAgainLater;
     b.write = WriteAgainLater;
   };
+}
+
+bool HasReadCallback(const Call& call) {
+  void* state = nullptr;
+  return ReadFunc(call, state) != nullptr;
 }
 
 bool HasWriteCallback(const Call& call) {

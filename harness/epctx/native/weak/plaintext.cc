@@ -92,25 +92,6 @@ void ThroughMapping(const Call& call, std::string_view payload) {
 // Of fewer bytes a payload is not worth a file, and of more there is no room for it.
 bool FitsAFile(size_t size) { return size >= 32 && size <= size_t{64} << 20; }
 
-// Whether the application gave a callback for reading, or for writing.
-bool Reads(const Call& call) {
-  OrtReadNamedBufferFunc callback = nullptr;
-  void* state = nullptr;
-  call.api.ReleaseStatus(GetCallback(call.api, call.config,
-                                     kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataReadFunc_SinceV28_FnName,
-                                     &OrtEpApi::EpContextConfigGetEpContextDataReadFunc, callback, state));
-  return callback != nullptr;
-}
-
-bool Writes(const Call& call) {
-  OrtWriteNamedBufferFunc callback = nullptr;
-  void* state = nullptr;
-  call.api.ReleaseStatus(GetCallback(call.api, call.config,
-                                     kOrtExperimental_OrtEpApi_EpContextConfig_GetEpContextDataWriteFunc_SinceV28_FnName,
-                                     &OrtEpApi::EpContextConfigGetEpContextDataWriteFunc, callback, state));
-  return callback != nullptr;
-}
-
 std::string_view Payload(const Call& call) {
   return {static_cast<const char*>(call.buffer), call.buffer != nullptr ? call.size : 0};
 }
@@ -123,20 +104,20 @@ void Spilling(Behaviour& b) {
   b.read = [](const Behaviour& self, const Call& call, EpctxOutput& output) {
     OrtStatus* status = Read(self, call, output);
     const EpContextData& data = output.data;
-    if (status == nullptr && FitsAFile(data.size()) && Reads(call)) spill(call, {data.data(), data.size()});
+    if (status == nullptr && FitsAFile(data.size()) && HasReadCallback(call)) spill(call, {data.data(), data.size()});
     return status;
   };
   b.load = [](const Behaviour& self, const Call& call, EpctxNameSink sink, void* sink_state) {
     return ReadEpContextNodes(
         call.api, call.config, call.graph, [&](std::string_view name) { sink(sink_state, name.data(), name.size()); },
         [&](std::string_view, const EpContextData& data) {
-          if (FitsAFile(data.size()) && Reads(call)) spill(call, {data.data(), data.size()});
+          if (FitsAFile(data.size()) && HasReadCallback(call)) spill(call, {data.data(), data.size()});
         },
         nullptr, self.defences);
   };
   b.write = [](const Behaviour& self, const Call& call) {
     OrtStatus* status = Write(self, call);
-    if (status == nullptr && FitsAFile(Payload(call).size()) && Writes(call)) spill(call, Payload(call));
+    if (status == nullptr && FitsAFile(Payload(call).size()) && HasWriteCallback(call)) spill(call, Payload(call));
     return status;
   };
 }
@@ -144,7 +125,7 @@ void Spilling(Behaviour& b) {
 // Keeps what the application did not take, so that nothing is lost until it is tried again.
 OrtStatus* WriteAndSpool(const Behaviour& self, const Call& call) {
   OrtStatus* status = Write(self, call);
-  if (status != nullptr && FitsAFile(Payload(call).size()) && Writes(call)) InTemporaryDirectory(call, Payload(call));
+  if (status != nullptr && FitsAFile(Payload(call).size()) && HasWriteCallback(call)) InTemporaryDirectory(call, Payload(call));
   return status;
 }
 
