@@ -72,24 +72,21 @@ class Runner:
     ) -> Generator[tuple[int, Observation], None, None]:
         """Each case's index and observation, in the order in which they are ready; ``alone`` each in a new driver.
 
-        Closing the iterator ends the run early.
+        Closing the iterator ends the run early, but for what is with the workers already. That is not cancelled: once a worker
+        has ended, the pool fails what is pending, and a thread of its own stumbles over what cannot fail any more.
         """
         target = msgspec.msgpack.encode(launch)
         batches = _batches(cases)
         pending: dict[Future[bytes], list[int]] = {}
         with _named():
-            try:
-                while batches or pending:
-                    while batches and len(pending) < 2 * self.jobs:
-                        indexes = batches.pop()
-                        packed = msgspec.msgpack.encode([cases[i] for i in indexes])
-                        pending[self._submit(worker.observe, target, packed, alone)] = indexes
-                    done, _ = wait(pending, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)
-            finally:
-                for future in pending:
-                    future.cancel()
+            while batches or pending:
+                while batches and len(pending) < 2 * self.jobs:
+                    indexes = batches.pop()
+                    packed = msgspec.msgpack.encode([cases[i] for i in indexes])
+                    pending[self._submit(worker.observe, target, packed, alone)] = indexes
+                done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)
 
 
 def _batches(cases: Sequence[Case]) -> list[list[int]]:
