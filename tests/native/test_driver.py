@@ -13,8 +13,9 @@ from tests.native.running import Running
 
 from epctx.case import FAIL, INVALID_ARGUMENT, NOT_IMPLEMENTED, OK, Call, Callback, Content, stream
 from epctx.observation import digest
-from epctx.target import build, wire
+from epctx.target import build
 from epctx.target.native import onnxruntime_library
+from epctx_driver import protocol
 
 Start = Callable[..., Running]
 Compile = Callable[[str, Path], Path]
@@ -58,7 +59,7 @@ def test_an_error_comes_with_its_code_and_text(on_either_runtime: Running) -> No
     assert reply.seen.memory.statuses == reply.seen.memory.statuses_released == 1
 
 
-@pytest.mark.parametrize("size", [wire.INLINE_LIMIT, wire.INLINE_LIMIT + 1, 3 << 20])
+@pytest.mark.parametrize("size", [protocol.INLINE_LIMIT, protocol.INLINE_LIMIT + 1, 3 << 20])
 def test_large_data_goes_through_bulk_memory(on_either_runtime: Running, size: int) -> None:
     payload = Content("large", size)
     assert on_either_runtime.call(Call("write", payload=payload), "large.bin").seen.code == OK
@@ -152,7 +153,7 @@ def test_a_write_callback_takes_the_data(on_either_runtime: Running) -> None:
     assert called.digest == digest(stream("taken", 96))
 
 
-@pytest.mark.parametrize("size", [wire.INLINE_LIMIT, wire.INLINE_LIMIT + 1, 3 << 20])
+@pytest.mark.parametrize("size", [protocol.INLINE_LIMIT, protocol.INLINE_LIMIT + 1, 3 << 20])
 def test_a_payload_of_any_size_is_known_by_its_digest(reference: Running, size: int) -> None:
     call = Call("write", payload=Content("taken", size), write_callback=Callback())
     (called,) = reference.call(call, "name").seen.callbacks
@@ -371,7 +372,7 @@ def test_a_file_that_changes_while_it_is_read(start: Start, size: int) -> None:
         running = start(settings)
         file = running.world / "model" / "good.bin"
         file.write_bytes(b"good" * 24)
-        resize = wire.field(wire.RESIZE, wire.SIZE.pack(size) + os.fsencode(file))
+        resize = protocol.field(protocol.RESIZE, protocol.SIZE.pack(size) + os.fsencode(file))
         reply = running.call(Call("read"), "good.bin", fields=resize)
         assert file.stat().st_size == size
         assert (reply.seen.code, len(reply.output)) == (code, 96 if code == OK else 0)
@@ -383,8 +384,10 @@ def test_a_race_is_sorted_and_leaves_the_names_in_place(start: Start) -> None:
         inside, link = running.world / "model" / "good.bin", running.world / "model" / f"link{bool(settings)}"
         link.symlink_to("../outside/secret.bin")
         names = os.fsencode(inside), os.fsencode(link)
-        race = wire.field(wire.RACE, wire.RACE_PLAN.pack(2000, wire.RACE_KINDS["exchange"], len(names[0])) + names[0] + names[1])
-        reply = running.call(Call("read"), "good.bin", fields=race + wire.field(wire.RACE_INSIDE, b"good" * 24))
+        race = protocol.field(
+            protocol.RACE, protocol.RACE_PLAN.pack(2000, protocol.RACE_KINDS["exchange"], len(names[0])) + names[0] + names[1]
+        )
+        reply = running.call(Call("read"), "good.bin", fields=race + protocol.field(protocol.RACE_INSIDE, b"good" * 24))
         counts = reply.seen.race
         assert counts is not None
         assert counts.turns >= 1000

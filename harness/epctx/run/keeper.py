@@ -16,16 +16,18 @@ from msgspec.structs import replace
 from epctx.box import Box, Strength
 from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
+from epctx.external import external_models
 from epctx.lookout import Sighting
 from epctx.model import model_bytes, names_in, nodes_in, session_models
 from epctx.observation import Observation, Seen, Touched
 from epctx.oracle import LARGE
 from epctx.run.session import Answer, Session
 from epctx.spec import model_directory
-from epctx.target import Launch, sessions, wire
+from epctx.target import Launch, loads, sessions, wire
 from epctx.target.driver import Reply, read_reply, request
 from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile, mark_of_content
 from epctx.world.paths import text_of
+from epctx_driver import protocol
 
 CANNOT = {
     "read": "the target has no read",
@@ -131,6 +133,8 @@ class Keeper:
             return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
         if session.launch.sessions and (words := sessions.obstacle(case)):
             return words
+        if session.launch.loader and (words := loads.obstacle(case)):
+            return words
         if session.launch.sanitizer:
             if case.heavy:
                 return "it is too heavy for a run under a sanitizer"
@@ -176,7 +180,8 @@ class Keeper:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
         root, afresh = world.plot.root, afresh or self.afresh
         if session.launch.sessions:
-            models = [session_models(case, call, root) for call in case.calls]
+            models_of = external_models if session.launch.loader else session_models
+            models = [models_of(case, call, root) for call in case.calls]
             self._bring(world, case, models[0][0], afresh)
             if case.model.given and not _lies_at_given(case, root):
                 raise CannotBuild("no model lies at the path that ONNX Runtime is given, so no session can be made of it")
@@ -239,6 +244,9 @@ class Keeper:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
         reads = world.reads(seen.output.size, seen.output.digest) if seen.output else ()
         changes = world.changes() if call.op == "write" or world.disturbed or answer.how != "reply" else ()
+        if session.launch.loader:  # it saves the model, too
+            changes = tuple(c for c in changes if c.path not in world.model_names)
+            touched = tuple(t for t in touched if not world.model_names.intersection(t.names))
         if not (touched or leaks or reads or changes):
             return seen
         if call.resize or call.race:
@@ -273,13 +281,17 @@ def _interference(case: Case, index: int, root: bytes) -> bytes:
     """The fields for what happens during a call: a file that changes its size, entries that change places."""
     call, parts = case.calls[index], []
     if call.resize:
-        parts.append(wire.field(wire.RESIZE, wire.SIZE.pack(call.resize.size) + root + b"/" + raw(call.resize.path)))
+        parts.append(protocol.field(protocol.RESIZE, protocol.SIZE.pack(call.resize.size) + root + b"/" + raw(call.resize.path)))
     if call.race:
         a, b = (root + b"/" + raw(path) for path in (call.race.a, call.race.b))
-        parts.append(wire.field(wire.RACE, wire.RACE_PLAN.pack(call.race.rounds, wire.RACE_KINDS[call.race.how], len(a)) + a + b))
+        parts.append(
+            protocol.field(
+                protocol.RACE, protocol.RACE_PLAN.pack(call.race.rounds, protocol.RACE_KINDS[call.race.how], len(a)) + a + b
+            )
+        )
         content = case.expect[index].content if case.expect else None
         if content:
-            parts.append(wire.field(wire.RACE_INSIDE, stream(content.key, content.size)))
+            parts.append(protocol.field(protocol.RACE_INSIDE, stream(content.key, content.size)))
     return b"".join(parts)
 
 

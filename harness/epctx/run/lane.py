@@ -15,9 +15,10 @@ from epctx.case import Case, Dir, File, HardLink, Limits, Link
 from epctx.observation import Observation, Seen
 from epctx.run.keeper import Keeper, guarded
 from epctx.run.session import Answer, Session
-from epctx.target import Launch, wire
+from epctx.target import Launch
 from epctx.target.driver import BadReply
 from epctx.world import CannotBuild, LiveWorld
+from epctx_driver import protocol
 
 GROUP = 16
 """Plain reads that are sent at once. While the driver makes them, the worlds of the next group are made."""
@@ -116,7 +117,7 @@ def _plain(case: Case) -> bool:
         return False
     for entry in case.world.entries:
         if isinstance(entry, File):
-            if entry.attribute or (entry.content is not None and entry.content.size > wire.INLINE_LIMIT):
+            if entry.attribute or (entry.content is not None and entry.content.size > protocol.INLINE_LIMIT):
                 return False
         elif not isinstance(entry, Link | Dir | HardLink):
             return False

@@ -16,6 +16,7 @@ from epctx.case import Call, raw, stream
 from epctx.errors import HarnessError
 from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, ThreadsSeen, digest
 from epctx.target import wire
+from epctx_driver import protocol
 
 LARGEST_MESSAGE = 1 << 26
 """No message has more bytes: large outputs go through bulk memory."""
@@ -82,17 +83,17 @@ class Driver:
             if not part:
                 return b""
             received += part
-        size = wire.HEADER.unpack_from(received)[0]
+        size = protocol.HEADER.unpack_from(received)[0]
         self._received = received[size:]
         return bytes(received[:size])
 
     def _wanted(self) -> int:
         """How many bytes of the next message are wanted before it can be taken. BadReply if it cannot be a message."""
-        if len(self._received) < wire.HEADER.size:
-            return wire.HEADER.size
-        size, kind = wire.HEADER.unpack_from(self._received)
-        least = wire.HEADER.size + (wire.REPLY.size if kind == wire.REPLY_KIND else 0)
-        if kind not in (wire.HELLO_KIND, wire.REPLY_KIND) or not least <= size <= LARGEST_MESSAGE:
+        if len(self._received) < protocol.HEADER.size:
+            return protocol.HEADER.size
+        size, kind = protocol.HEADER.unpack_from(self._received)
+        least = protocol.HEADER.size + (protocol.REPLY.size if kind == protocol.REPLY_KIND else 0)
+        if kind not in (protocol.HELLO_KIND, protocol.REPLY_KIND) or not least <= size <= LARGEST_MESSAGE:
             raise BadReply(f"something else than the driver wrote to its socket (a message of kind {kind} with {size} bytes)")
         return int(size)
 
@@ -105,42 +106,46 @@ def request(
     ``model_path`` is what the runtime was given, ``cwd`` a real path, ``extra`` ready fields (a model's nodes, an interference).
     A payload of more than the inline limit is put into the bulk memory ``bulk``.
     """
-    parts: list[bytes] = [wire.field(wire.CWD, cwd)]
-    flags = wire.GRAPH if call.source == "model" else 0
-    flags |= (wire.HELD if call.held else 0) | (wire.MOVES if call.moves else 0) | (0 if call.accessors else wire.NO_ACCESSORS)
-    flags |= (wire.LINGERS if call.lingers else 0) | (wire.EMPTY_CONFIG if call.config else 0)
+    parts: list[bytes] = [protocol.field(protocol.CWD, cwd)]
+    flags = protocol.GRAPH if call.source == "model" else 0
+    flags |= (
+        (protocol.HELD if call.held else 0)
+        | (protocol.MOVES if call.moves else 0)
+        | (0 if call.accessors else protocol.NO_ACCESSORS)
+    )
+    flags |= (protocol.LINGERS if call.lingers else 0) | (protocol.EMPTY_CONFIG if call.config else 0)
     size = 0
     if name is not None:
-        parts.append(wire.field(wire.NAME, name))
+        parts.append(protocol.field(protocol.NAME, name))
     if call.source == "model":
-        parts.append(wire.field(wire.MODEL_PATH, model_path))
+        parts.append(protocol.field(protocol.MODEL_PATH, model_path))
     if call.op == "write":
         if not isinstance(call.fallback, UnsetType):
-            flags |= wire.SEPARATE_FALLBACK
+            flags |= protocol.SEPARATE_FALLBACK
             if call.fallback is not None:
-                parts.append(wire.field(wire.FALLBACK, raw(call.fallback, root)))
+                parts.append(protocol.field(protocol.FALLBACK, raw(call.fallback, root)))
         payload = call.payload
         if payload is None:
-            flags |= wire.NULL_PAYLOAD
+            flags |= protocol.NULL_PAYLOAD
             size = call.null_size
         else:
             data, size = stream(payload.key, payload.size), payload.size
-            if size > wire.INLINE_LIMIT:
-                flags |= wire.PAYLOAD_IN_BULK
+            if size > protocol.INLINE_LIMIT:
+                flags |= protocol.PAYLOAD_IN_BULK
                 os.ftruncate(bulk, size)
                 _write_all(bulk, data)
             else:
-                parts.append(wire.field(wire.PAYLOAD, data))
+                parts.append(protocol.field(protocol.PAYLOAD, data))
     if call.read_callback and not call.threads:
-        parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback, root)))
+        parts.append(protocol.field(protocol.READ_CALLBACK, wire.script(call.read_callback, root)))
     if call.write_callback and not call.threads:
-        parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback, root)))
+        parts.append(protocol.field(protocol.WRITE_CALLBACK, wire.script(call.write_callback, root)))
     parts += map(wire.step, call.steps)
     parts.append(extra)
-    fixed = wire.REQUEST.pack(
-        wire.OPS[call.op], flags, wire.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size
+    fixed = protocol.REQUEST.pack(
+        protocol.OPS[call.op], flags, protocol.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size
     )
-    return wire.message(wire.REQUEST_KIND, fixed + b"".join(parts))
+    return protocol.message(protocol.REQUEST_KIND, fixed + b"".join(parts))
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -151,23 +156,23 @@ def _write_all(fd: int, data: bytes) -> None:
 
 def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     """What a reply says about a call: status, output, memory, callbacks. The output may be a view, valid until the next call."""
-    flags, code, size, nanoseconds, *counts = wire.REPLY.unpack_from(data, wire.HEADER.size)
+    flags, code, size, nanoseconds, *counts = protocol.REPLY.unpack_from(data, protocol.HEADER.size)
     allocated, freed, live, bad, caller, peak, largest, statuses, released, bad_releases = counts
     fields: dict[int, list[bytes]] = {}
-    for tag, value in wire.fields(data, wire.HEADER.size + wire.REPLY.size):
+    for tag, value in protocol.fields(data, protocol.HEADER.size + protocol.REPLY.size):
         fields.setdefault(tag, []).append(value)
-    message = fields.get(wire.MESSAGE, [b""])[0].decode("utf-8", "backslashreplace")
-    thrown = fields.get(wire.EXCEPTION)
+    message = fields.get(protocol.MESSAGE, [b""])[0].decode("utf-8", "backslashreplace")
+    thrown = fields.get(protocol.EXCEPTION)
     output: bytes | mmap.mmap = b""
     seen_output = None
     if call.op == "read" and not call.threads:
-        output = fields.get(wire.OUTPUT, [b""])[0]
-        if flags & wire.OUTPUT_IN_BULK:
-            output = _bulk_view(bulk, wire.SIZE.unpack(output)[0])
-        seen_output = Output(size, digest(memoryview(output)), bool(flags & wire.OUTPUT_NULL), bool(flags & wire.ADOPTED))
-    race, threads = fields.get(wire.RACE_COUNT), fields.get(wire.THREAD_COUNT)
+        output = fields.get(protocol.OUTPUT, [b""])[0]
+        if flags & protocol.OUTPUT_IN_BULK:
+            output = _bulk_view(bulk, protocol.SIZE.unpack(output)[0])
+        seen_output = Output(size, digest(memoryview(output)), bool(flags & protocol.OUTPUT_NULL), bool(flags & protocol.ADOPTED))
+    race, threads = fields.get(protocol.RACE_COUNT), fields.get(protocol.THREAD_COUNT)
     seen = Seen(
-        "exception" if flags & wire.THREW else "returned",
+        "exception" if flags & protocol.THREW else "returned",
         detail=thrown[0].decode("utf-8", "backslashreplace") if thrown else "",
         code=code,
         message=message,
@@ -178,7 +183,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
             live,
             bad,
             caller,
-            bool(flags & wire.CALLER_RELEASED),
+            bool(flags & protocol.CALLER_RELEASED),
             peak,
             0,
             largest,
@@ -186,16 +191,16 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
             released,
             bad_releases,
         ),
-        callbacks=tuple(_callback(record, bulk) for record in fields.get(wire.CALLBACK, ())),
-        moves=tuple(m.decode() for m in fields.get(wire.MOVE_FAULT, ())),
-        race=RaceSeen(*wire.RACE_COUNTS.unpack(race[0])) if race else None,
+        callbacks=tuple(_callback(record, bulk) for record in fields.get(protocol.CALLBACK, ())),
+        moves=tuple(m.decode() for m in fields.get(protocol.MOVE_FAULT, ())),
+        race=RaceSeen(*protocol.RACE_COUNTS.unpack(race[0])) if race else None,
         threads=_threads(threads[0]) if threads else None,
-        names=tuple(n.hex() for n in fields.get(wire.LOADED_NAME, ())),
-        steps=tuple(map(wire.step_seen, fields.get(wire.STEP_RESULT, ()))),
+        names=tuple(n.hex() for n in fields.get(protocol.LOADED_NAME, ())),
+        steps=tuple(map(wire.step_seen, fields.get(protocol.STEP_RESULT, ()))),
         seconds=nanoseconds / 1e9,
     )
-    fault = fields.get(wire.SESSION_FAULT, [b""])[0].decode()
-    return Reply(seen, output, bool(flags & wire.NOT_HELD), fault)
+    fault = fields.get(protocol.SESSION_FAULT, [b""])[0].decode()
+    return Reply(seen, output, bool(flags & protocol.NOT_HELD), fault)
 
 
 def _bulk_view(bulk: int, size: int) -> mmap.mmap:
@@ -203,25 +208,25 @@ def _bulk_view(bulk: int, size: int) -> mmap.mmap:
 
 
 def _threads(data: bytes) -> ThreadsSeen:
-    words = data[wire.THREAD_COUNTS.size :].decode("utf-8", "backslashreplace")
-    calls, right, wrong, failed, crossed, alone, most, _ = wire.THREAD_COUNTS.unpack_from(data)
+    words = data[protocol.THREAD_COUNTS.size :].decode("utf-8", "backslashreplace")
+    calls, right, wrong, failed, crossed, alone, most, _ = protocol.THREAD_COUNTS.unpack_from(data)
     return ThreadsSeen(calls, right, wrong, failed, crossed, alone, most, words)
 
 
 def _callback(data: bytes, bulk: int) -> CallbackSeen:
-    direction, flags, size, offset, started, ended, registration, thread, reentered, name_size = wire.RECORD.unpack_from(data)
-    name = data[wire.RECORD.size : wire.RECORD.size + name_size]
-    payload = os.pread(bulk, size, offset) if flags & wire.IN_BULK else data[wire.RECORD.size + name_size :]
+    direction, flags, size, offset, started, ended, registration, thread, reentered, name_size = protocol.RECORD.unpack_from(data)
+    name = data[protocol.RECORD.size : protocol.RECORD.size + name_size]
+    payload = os.pread(bulk, size, offset) if flags & protocol.IN_BULK else data[protocol.RECORD.size + name_size :]
     return CallbackSeen(
         "write" if direction else "read",
         name.hex(),
         size,
         digest(payload) if direction and len(payload) == size else "",
-        state_ok=bool(flags & wire.STATE_OK),
-        allocator_ok=bool(flags & wire.ALLOCATOR_OK),
-        null=bool(flags & wire.NULL_BUFFER),
-        late=bool(flags & wire.LATE),
-        met=bool(flags & wire.MET),
+        state_ok=bool(flags & protocol.STATE_OK),
+        allocator_ok=bool(flags & protocol.ALLOCATOR_OK),
+        null=bool(flags & protocol.NULL_BUFFER),
+        late=bool(flags & protocol.LATE),
+        met=bool(flags & protocol.MET),
         reentered=None if reentered < 0 else reentered,
         registration=registration,
         thread=thread,

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Literal
 
+import epctx_driver
 from epctx.case import Platform, Sanitizer, Struct
+
+PYTHON_DRIVER = Path(epctx_driver.__file__).parent
+"""The driver for loaders that are met in Python: a directory that an interpreter runs."""
+
+
+class Loader(Struct, frozen=True):
+    """A loader that is met in Python: the module of ``epctx_driver`` that calls it, and what that is told.
+
+    ``models`` is how a name gets into the models that it loads: as the place of an initializer's ``external`` data, or in an
+    EPContext node of a ``product`` that the loader itself made. ``readable`` are the directories of its environment.
+    """
+
+    module: str
+    models: Literal["external", "product"]
+    settings: dict[str, str] = {}
+    readable: tuple[str, ...] = ()
 
 
 class Launch(Struct, frozen=True):
@@ -14,32 +33,40 @@ class Launch(Struct, frozen=True):
     names follow, ``chunking`` whether it declares that it hands payloads to a write callback in pieces, in order.
 
     ``sanitizer`` is what the driver is built for, and, if ``instrumented``, the library too.
+
+    With a ``loader`` the driver is a Python interpreter, in whose environment that is installed, and there is no library.
     """
 
     target: str
     driver: str
-    library: str
+    library: str = ""
     settings: str = ""
     ort: str = ""
     platform: Platform = "posix"
     chunking: bool = False
     sessions: bool = False
-    """Whether the library is an execution provider, which is met in real sessions of that ONNX Runtime."""
+    """Whether a call is what an application does, with a model in a file, rather than a call of a helper: the library is an
+    execution provider that is met in sessions of that ONNX Runtime, or there is a loader."""
+    loader: Loader | None = None
     sanitizer: Sanitizer | None = None
     instrumented: bool = True
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files that the driver loads, to be opened for it: in its box a path may not be reachable, a descriptor is."""
-        return (self.library, self.ort) if self.ort else (self.library,)
+        return tuple(filter(None, (self.library, self.ort)))
 
     @property
     def readable(self) -> tuple[str, ...]:
         """Directories that the target may read besides the system's: what lies beside a library may be needed by it."""
-        return tuple(str(Path(file).parent) for file in self.files)
+        beside = tuple(str(Path(file).parent) for file in self.files)
+        return (*beside, str(PYTHON_DRIVER), *self.loader.readable) if self.loader else beside
 
     def command(self, first: int, reports: int | None = None) -> list[str]:
         """The driver's command line, with ``files`` at the descriptors from ``first`` on, and where a sanitizer's reports go."""
+        if self.loader:
+            # isolated from the user's settings; nothing is written beside sources
+            return [self.driver, "-I", "-B", str(PYTHON_DRIVER), self.loader.module, json.dumps(self.loader.settings)]
         words = [self.driver, "--ep" if self.sessions else "--target", f"/proc/self/fd/{first}"]
         if self.ort:
             words += ["--ort", f"/proc/self/fd/{first + 1}"]

@@ -12,6 +12,7 @@ from msgspec import UnsetType
 
 from epctx.case import Call, Callback, Case, raw
 from epctx.target import wire
+from epctx_driver import protocol
 
 OPTION_ROOM = 4096
 """ONNX Runtime takes no longer value of an option (bytes)."""
@@ -83,23 +84,25 @@ def request(call: Call, model_path: bytes, models: Sequence[bytes], cwd: bytes, 
     """The request for one call. ``model_path`` is what the runtime is given, "" for the one of ``models`` itself; ``cwd`` a real
     path. Threads have a model for each share, in memory.
     """
-    parts = [wire.field(wire.CWD, cwd)]
+    parts = [protocol.field(protocol.CWD, cwd)]
     if call.threads or not model_path:
-        parts += [wire.field(wire.SESSION_MODEL, model) for model in models]
+        parts += [protocol.field(protocol.SESSION_MODEL, model) for model in models]
     else:
-        parts.append(wire.field(wire.MODEL_PATH, model_path))
+        parts.append(protocol.field(protocol.MODEL_PATH, model_path))
     if call.threads:
         parts.append(wire.threads(call, [raw(share.name, root) for share in call.threads.shares]))
     if call.support is not None:
-        parts.append(wire.field(wire.SESSION_OPTION, b"support=" + call.support.encode()))
+        parts.append(protocol.field(protocol.SESSION_OPTION, b"support=" + call.support.encode()))
     if call.op == "write" or (call.threads and any(share.op == "write" for share in call.threads.shares)):
-        parts.append(wire.field(wire.SESSION_OPTION, b"name=node"))
+        parts.append(protocol.field(protocol.SESSION_OPTION, b"name=node"))
     if call.op == "write" and not isinstance(call.fallback, UnsetType) and call.fallback is not None:
-        parts.append(wire.field(wire.SESSION_OPTION, b"fallback=" + raw(call.fallback, root)))
+        parts.append(protocol.field(protocol.SESSION_OPTION, b"fallback=" + raw(call.fallback, root)))
     if call.read_callback and not call.threads:
-        parts.append(wire.field(wire.READ_CALLBACK, wire.script(call.read_callback, root)))
+        parts.append(protocol.field(protocol.READ_CALLBACK, wire.script(call.read_callback, root)))
     if call.write_callback and not call.threads:
-        parts.append(wire.field(wire.WRITE_CALLBACK, wire.script(call.write_callback, root)))
-    flags = (wire.LINGERS if call.lingers else 0) | (wire.EMBEDS if call.embeds else 0) | (wire.RUNS if call.runs else 0)
-    fixed = wire.REQUEST.pack(wire.OPS[call.op], flags, 0, 0, -1 if file_size is None else file_size, 0)
-    return wire.message(wire.REQUEST_KIND, fixed + b"".join(parts))
+        parts.append(protocol.field(protocol.WRITE_CALLBACK, wire.script(call.write_callback, root)))
+    flags = (
+        (protocol.LINGERS if call.lingers else 0) | (protocol.EMBEDS if call.embeds else 0) | (protocol.RUNS if call.runs else 0)
+    )
+    fixed = protocol.REQUEST.pack(protocol.OPS[call.op], flags, 0, 0, -1 if file_size is None else file_size, 0)
+    return protocol.message(protocol.REQUEST_KIND, fixed + b"".join(parts))

@@ -1,0 +1,110 @@
+"""Requests in, replies out: what ``epctx/native/driver/main.cc`` does for native targets."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import socket
+import time
+from typing import Any, NamedTuple, Protocol
+
+from epctx_driver import protocol
+from epctx_driver.protocol import field, message
+
+LINK, BULK = 3, 4
+"""The descriptors of the socket to the harness and of the memory that is shared with it."""
+FAIL = 1
+"""The member of OrtErrorCode that stands for every exception: loaders have none in common."""
+
+
+class Request(NamedTuple):
+    """A call: ``read`` or ``write``, on the model at ``path``, or on one in memory (``path`` is then "")."""
+
+    op: str
+    path: bytes
+    model: bytes
+
+
+class Loader(Protocol):
+    """A loader under test. Any exception is a refusal; what it reads is given back, for a write nothing."""
+
+    can: tuple[str, ...]
+    """Of read and write."""
+    met: str
+    """What it is, with its version, in words."""
+    ort: str
+    """The version of ONNX Runtime that takes part, "" for none."""
+
+    def read(self, request: Request) -> bytes:
+        """Load the model; the bytes that its name led to."""
+
+    def write(self, request: Request) -> None:
+        """Save the model, with its data where its name leads."""
+
+
+def serve(name: str, settings: dict[str, Any]) -> None:
+    """Answer requests with a loader of this package until the link closes."""
+    link = socket.socket(fileno=LINK)
+    try:
+        module = importlib.import_module(f"epctx_driver.{name}")
+        loader: Loader = module.open_loader(**settings)
+    except Exception as error:
+        link.sendall(_hello("", "", (), f"{type(error).__name__}: {error}"))
+        return
+    link.sendall(_hello(loader.met, loader.ort, loader.can, ""))
+    while data := _receive(link):
+        link.sendall(_answer(loader, data))
+
+
+def _hello(met: str, ort: str, can: tuple[str, ...], error: str) -> bytes:
+    said = {"protocol": protocol.PROTOCOL, "target": met, "ort": ort, "can": can, "lent": False, "error": error}
+    return message(protocol.HELLO_KIND, field(protocol.HELLO_TEXT, json.dumps(said).encode()))
+
+
+def _receive(link: socket.socket) -> bytes:
+    """A request's fixed part and fields; b"" when the link is closed."""
+    head = _exactly(link, protocol.HEADER.size)
+    return _exactly(link, protocol.HEADER.unpack(head)[0] - protocol.HEADER.size) if head else b""
+
+
+def _exactly(link: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = link.recv(size - len(data))
+        if not part:
+            return b""
+        data += part
+    return bytes(data)
+
+
+def _answer(loader: Loader, data: bytes) -> bytes:
+    op, _, _, _, file_size, _ = protocol.REQUEST.unpack_from(data)
+    given = dict(protocol.fields(data, protocol.REQUEST.size))
+    os.chdir(given[protocol.CWD])
+    request = Request(_NAMES[op], given.get(protocol.MODEL_PATH, b""), given.get(protocol.SESSION_MODEL, b""))
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size if file_size >= 0 else hard, hard))
+    output, code, text, start = b"", 0, "", time.perf_counter_ns()
+    try:
+        if request.op == "read":
+            output = loader.read(request)
+        else:
+            loader.write(request)
+    except Exception as error:
+        code, text = FAIL, f"{type(error).__name__}: {error}"
+    took = time.perf_counter_ns() - start
+    flags, fields = 0, field(protocol.MESSAGE, text.encode("utf-8", "surrogateescape")) if code else b""
+    if len(output) > protocol.INLINE_LIMIT:
+        os.ftruncate(BULK, len(output))
+        os.pwrite(BULK, output, 0)
+        flags |= protocol.OUTPUT_IN_BULK
+        fields += field(protocol.OUTPUT, protocol.SIZE.pack(len(output)))
+    elif output:
+        fields += field(protocol.OUTPUT, output)
+    counts = (0,) * 10
+    return message(protocol.REPLY_KIND, protocol.REPLY.pack(flags, code, len(output), took, *counts) + fields)
+
+
+_NAMES = {number: name for name, number in protocol.OPS.items()}
