@@ -11,7 +11,7 @@ from tests.cli.conftest import Epctx
 from epctx import case_file
 from epctx.attack import families
 from epctx.cli import options
-from epctx.oracle import RULES
+from epctx.oracle import PROFILES, RULES
 from epctx.target import weaknesses
 
 SHORT = "sizes/file-size-limit[63,new]"
@@ -61,8 +61,8 @@ def test_replay_on_a_target_that_cannot_run_the_case_says_nothing_about_it(epctx
         ("attacks", list(families())),
         ("rules", list(RULES)),
         ("weak", [w.name for w in weaknesses()]),
-        ("targets", ["ep", "header", "lib", "reference", "weak"]),
-        ("profiles", ["spec", "ort-1.28", "ort-1.31", "hardened"]),
+        ("targets", ["ep", "header", "lib", "loader", "reference", "weak"]),
+        ("profiles", list(PROFILES)),
     ],
 )
 def test_lists_are_complete(epctx: Epctx, what: str, names: list[str]) -> None:

@@ -98,7 +98,14 @@ def test_notes_skips_and_errors_are_counted_by_reason() -> None:
 def test_a_command_is_never_broken_into_lines(width: int) -> None:
     made = case("long")
     long = replace(made, id="names/a-long-name[read,with spaces,'quoted']")
-    head = replace(HEAD, target="header:my helper.h?include=a b", profile="hardened", files=("my cases.jsonl",), unboxed=True)
+    head = replace(
+        HEAD,
+        target="header:my helper.h?include=a b",
+        profile="hardened",
+        by_itself=False,
+        files=("my cases.jsonl",),
+        unboxed=True,
+    )
     text = printed((long, Verdict(long.id, "fail", ("accepted",), (finding("contain.parent"),))), head=head, width=width)
     (line,) = (line for line in text.splitlines() if line.startswith("    again "))
     assert shlex.split(line) == [
@@ -136,6 +143,44 @@ def test_the_last_line_is_plain(counts: dict[Any, int], held: bool, interrupted:
     console = Console(file=io.StringIO(), width=200)
     terminal.summary(console, HEAD, Footer(counts, held, 1.25, interrupted))
     assert console.file.getvalue().splitlines()[-1].endswith(last)  # type: ignore[attr-defined]
+
+
+LOADER = replace(
+    HEAD,
+    target="loader:onnx",
+    profile="external-onnx-1.21",
+    ort="",
+    contract="what it publishes",
+    scope="effects",
+    met="onnx 1.21.0",
+    sessions=True,
+    policies={"contain.hard-link": "refuse"},
+)
+
+
+def test_a_loader_is_told_by_what_is_met_of_it() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    terminal.header(console, LOADER)
+    terminal.summary(console, LOADER, Footer({"pass": 4, "fail": 1}, False, 1.25))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines[2:4] == [
+        "onnx 1.21.0, judged by what it publishes",
+        "only files and bytes count: which files are touched, and what is read or written",
+    ]
+    assert lines[-1] == "loader:onnx (onnx 1.21.0) does not hold: 1 of 5 cases breaks rules of profile external-onnx-1.21"
+    assert terminal.replay_command("a/b", LOADER) == "epctx replay a/b loader:onnx"
+
+
+def test_what_is_over_strict_stands_apart_from_notes() -> None:
+    strict = finding("contain.accept-inside", fails=False, over_strict=True)
+    assert printed(failing("a", strict), failing("b", finding("contain.mount", fails=False)), head=LOADER) == (
+        "\n"
+        "over-strict (safe, but refuses what the specification accepts)\n"
+        "  contain.accept-inside  1 case; for example names/a: it was accepted\n"
+        "\n"
+        "notes (not failures in this profile)\n"
+        "  contain.mount  1 case; for example names/b: it was accepted\n"
+    )
 
 
 def test_what_a_target_says_cannot_steer_the_terminal() -> None:

@@ -14,12 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from epctx import __version__
 from epctx.case import Case, Sanitizer
 from epctx.cli import INTERRUPTED, options
-from epctx.oracle import Profile, profile
+from epctx.oracle import Profile
 from epctx.report import terminal
 from epctx.report.console import Output
 from epctx.report.jsonl import JsonLines
 from epctx.report.record import Footer, Header, Line, footer
-from epctx.run.check import Judged, check
+from epctx.run.check import Judged, check, judging
 from epctx.run.runner import Runner
 from epctx.run.select import select, skip
 from epctx.target import Launch
@@ -86,19 +86,22 @@ def command(
         report = stack.enter_context(JsonLines(json_path)) if json_path else None
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
-        judging = profile(profile_name, policies, launch.platform, conditions.ort, launch.chunking)
+        profile = judging(launch, conditions, profile_name, policies)
         head = Header(
             target,
-            judging.name,
+            profile.name,
             len(cases),
             conditions.box,
             conditions.ort,
             __version__,
             datetime.now().astimezone().isoformat(timespec="seconds"),
-            contract=judging.contract,
+            contract=profile.contract,
+            scope=profile.scope,
+            by_itself=profile.name == judging(launch, conditions).name,
+            met=conditions.met,
             sessions=launch.sessions,
             lent=conditions.lent,
-            policies=dict(judging.policies),
+            policies=dict(profile.policies),
             boxed=conditions.strength != "none",
             unboxed=unboxed,
             sanitizer=sanitizer,
@@ -110,7 +113,7 @@ def command(
         terminal.header(console, head)
         if report:
             report.write(head)
-        done, foot = _run(console, runner, launch, cases, judging, fail_fast)
+        done, foot = _run(console, runner, launch, cases, profile, fail_fast)
         terminal.findings(console, [(j.case, j.verdict) for j in done], head, everything=everything)
         terminal.summary(console, head, foot)
         if report:
@@ -121,7 +124,7 @@ def command(
 
 
 def _run(
-    console: Output, runner: Runner, launch: Launch, cases: list[Case], judging: Profile, fail_fast: bool
+    console: Output, runner: Runner, launch: Launch, cases: list[Case], profile: Profile, fail_fast: bool
 ) -> tuple[list[Judged], Footer]:
     """Run with a progress bar; an interrupt ends it with what is known so far."""
     done: list[Judged] = []
@@ -130,7 +133,7 @@ def _run(
     with Progress(*columns, console=console, transient=True, disable=not console.live) as progress:
         task = progress.add_task("cases", total=len(cases), rate="")
         try:
-            for judged in check(runner, launch, cases, judging, fail_fast=fail_fast):
+            for judged in check(runner, launch, cases, profile, fail_fast=fail_fast):
                 done.append(judged)
                 rate = len(done) / (time.monotonic() - start)
                 progress.update(task, advance=1, rate=f"{rate:,.0f} cases/s")

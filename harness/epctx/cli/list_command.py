@@ -12,7 +12,7 @@ from rich.text import Text
 from epctx.attack import families
 from epctx.cli import options
 from epctx.errors import UsageError
-from epctx.oracle import POLICIES, PROFILES, RULES
+from epctx.oracle import POLICIES, PROFILES, RULES, Profile
 from epctx.report.console import Output, indented
 from epctx.report.terminal import COLOURS
 from epctx.run.select import matcher
@@ -88,5 +88,16 @@ def _weak() -> Sequence[Row]:
 
 
 def _profiles() -> Sequence[Row]:
-    policies = ", ".join(POLICIES)
-    return [(p.name, p.summary, f"tiers {', '.join(p.tiers)}; left to --policy: {policies}") for p in PROFILES.values()]
+    return [(p.name, p.summary, _terms(p)) for p in PROFILES.values()]
+
+
+def _terms(profile: Profile) -> str:
+    """What a profile demands, on which side of each policy it is, what its loader does otherwise, and where that is published."""
+    left = [rule for rule in POLICIES if rule not in profile.policies]
+    words = [f"tiers {', '.join(profile.tiers)}"]
+    words += ["judged by effects"] if profile.scope == "effects" else []
+    words += [f"{rule}: {stance}" for rule, stance in profile.policies.items()]
+    words += [f"left to --policy: {', '.join(left)}"] if left else []
+    words += [f"{rule} only noted: {what}" for rule, what in profile.departures.items()]
+    words += [f"sources: {' '.join(profile.sources)}"] if profile.sources else []
+    return "; ".join(words)

@@ -9,10 +9,11 @@ import click
 
 from epctx.case import Sanitizer
 from epctx.cli import options
-from epctx.oracle import expectations, judge, profile
+from epctx.oracle import expectations, judge
 from epctx.report import terminal
 from epctx.report.console import Output
 from epctx.report.detail import case_detail, observation_detail
+from epctx.run.check import judging
 from epctx.run.runner import Runner
 
 
@@ -45,10 +46,10 @@ def command(
     chosen = options.find_case(case, files)
     launch = options.prepared(target, console, sanitizer)
     with Runner(jobs=1, box="none" if unboxed else None) as runner, console.busy(f"running {chosen.id}"):
-        judging = profile(profile_name, policies, launch.platform, runner.conditions(launch).ort, launch.chunking)
+        profile = judging(launch, runner.conditions(launch), profile_name, policies)
         _, observation = next(runner.run(launch, [chosen]))
-    verdict = judge(chosen, observation, judging)
-    console.print(case_detail(chosen, expectations(chosen, judging)))
+    verdict = judge(chosen, observation, profile)
+    console.print(case_detail(chosen, expectations(chosen, profile)))
     console.print(observation_detail(observation))
     terminal.verdict(console, chosen, verdict)
     sys.exit(1 if verdict.fails else 3 if verdict.result == "error" else 4 if verdict.result == "skip" else 0)

@@ -18,7 +18,8 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
 )
 from epctx.oracle.judge import Finding, Outcome, Result, Verdict, applicable, expectations, judge
 from epctx.oracle.ownership import LARGE
-from epctx.oracle.profile import DESIGN, POLICIES, PROFILES, STABLE, Profile, contract_of, profile, stances
+from epctx.oracle.profile import DESIGN, POLICIES, STABLE, Profile, Scope
+from epctx.oracle.profiles import PROFILES, contract_of, profile, stances
 from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity, report_words
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Profile",
     "Result",
     "Rule",
+    "Scope",
     "Severity",
     "Verdict",
     "applicable",

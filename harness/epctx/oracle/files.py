@@ -95,6 +95,8 @@ def exact(look: Look) -> Ruling:
 
     A kernel that lost its last byte may still load.
     """
+    if "type.write-replaces" in look.profile.departures and any(c.before.kind == "file" for c in look.seen.changes):
+        return HELD  # nor does it mean to replace what was there
     if look.exact or look.expect.outcome == "refuse" or (look.seen.reads and look.allowed not in look.seen.reads):
         return HELD  # another file's content is for the rule that decides
     content = look.expect.content

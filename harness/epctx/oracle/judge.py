@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from epctx.case import Case, Expect, Struct
 from epctx.observation import Observation, Seen
-from epctx.oracle.profile import Profile, Tier
+from epctx.oracle.profile import Profile, Scope, Tier, in_scope
 from epctx.oracle.rule import RULES, SEVERITIES, Look, Noted, Rule, Severity
 from epctx.spec import predict
 
@@ -26,6 +26,8 @@ class Finding(Struct, frozen=True):
     happened: str
     file: str = ""
     fails: bool = True
+    over_strict: bool = False
+    """Whether it is that a loader judged by its effects refuses what the specification accepts: a note apart from the others."""
 
 
 class Verdict(Struct, frozen=True):
@@ -69,17 +71,25 @@ def _rulings(look: Look, index: int) -> list[Finding]:
     for rule in applicable(look):
         ruling = rule.judge(look)
         if ruling is not None:
-            fails = not isinstance(ruling, Noted) and (rule.tier in look.profile.tiers or rule.tier == "policy")
+            over_strict = look.over_strict and rule.id == look.expect.rule
+            noted = isinstance(ruling, Noted) or over_strict or rule.id in look.profile.departures
+            fails = not noted and (rule.tier in look.profile.tiers or rule.tier == "policy")
             findings.append(
-                Finding(rule.id, rule.tier, rule.severity, index, ruling.expected, ruling.happened, ruling.file, fails)
+                Finding(
+                    rule.id, rule.tier, rule.severity, index, ruling.expected, ruling.happened, ruling.file, fails, over_strict
+                )
             )
     return findings
 
 
 def applicable(look: Look) -> list[Rule]:
-    """The rules that apply to a call: those with a condition of their own that it meets, and the one that decides it."""
-    decider = RULES[look.expect.rule]
-    return [decider, *[rule for rule, condition in CONDITIONAL if condition(look) and rule is not decider]]
+    """The rules that apply to a call: those with a condition of their own that it meets, and the one that decides it.
+
+    All are of the profile's scope.
+    """
+    decider, scope = RULES[look.expect.rule], look.profile.scope
+    others = [rule for rule, condition in CONDITIONAL[scope] if condition(look) and rule is not decider]
+    return [decider, *others] if in_scope(decider.id, scope) else others
 
 
 def _result(observation: Observation, findings: list[Finding]) -> Result:
@@ -102,4 +112,8 @@ def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
     return case.expect if case.expect and as_stated else predict(case, profile.platform, negotiates=profile.negotiates)
 
 
-CONDITIONAL = tuple((rule, rule.condition) for rule in RULES.values() if rule.condition is not None)
+SCOPES: tuple[Scope, ...] = ("contract", "effects")
+CONDITIONAL = {
+    scope: tuple((r, r.condition) for r in RULES.values() if r.condition is not None and in_scope(r.id, scope))
+    for scope in SCOPES
+}

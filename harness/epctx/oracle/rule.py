@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import posixpath
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from epctx.case import OK, Case, Expect, File, Name, Struct, content_of, raw, shown
+from epctx.case import OK, Case, Expect, File, Name, Struct, content_of, name_of, raw, shown
 from epctx.observation import Report, Seen, content_digest
 from epctx.oracle.profile import Profile, Tier
+from epctx.spec import model_directory
 
 Severity: TypeAlias = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
@@ -58,7 +60,8 @@ class Look:
                 f" ({seen.detail})" if seen.detail else ""
             )
         if seen.code != OK:
-            return f"it was refused with code {seen.code}: {shown(seen.message.encode('utf-8', 'backslashreplace'), 160)}"
+            code = f" with code {seen.code}" if self.profile.scope == "contract" else ""
+            return f"it was refused{code}: {shown(seen.message.encode('utf-8', 'backslashreplace'), 160)}"
         if seen.output is None:
             return "it was accepted"
         source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
@@ -98,6 +101,9 @@ class Look:
         expect, seen = self.expect, self.seen
         if not self.returned:
             return Broken(self.expectation, self.happened, self.allowed)
+        if self.by_text:
+            words = f"{self.happened}: each `..` was taken by the name's text"
+            return Noted(self.expectation, words, self.allowed)
         if self.call.threads is not None:  # how the calls ended is counted, and judged by thread.no-cross-talk
             return HELD
         if expect.outcome == "refuse":
@@ -121,6 +127,19 @@ class Look:
             return HELD
         return Broken(self.expectation, self.happened, seen.reads[0])
 
+    @property
+    def by_text(self) -> bool:
+        """Whether a loader that is judged by its effects removed each ``..`` from the name by its text, before the system saw it,
+        and so came to another file of the model directory. After a link that is not what the name means, but it is safe."""
+        name, base = raw(self.call.name or "", self.root), model_directory(self.case)
+        if self.profile.scope == "contract" or not self.accepted or base is None or b".." not in name.split(b"/"):
+            return False
+        directory = raw(base)
+        path = posixpath.normpath(directory + b"/" + name)
+        used = set(self.seen.reads) if self.call.op == "read" else {c.path for c in self.seen.changes}
+        inside = path.startswith(directory + b"/") and all(t.place == "inside" for t in self.seen.touched)
+        return inside and used == {path_text(name_of(path))} != {self.allowed}
+
     def _landed(self) -> Ruling:
         """Whether an accepted write went to the file that it names, and nowhere else."""
         if self.strays:
@@ -137,12 +156,22 @@ class Look:
         wanted = self.expect.content
         return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in before[:1])
 
+    @property
+    def over_strict(self) -> bool:
+        """Whether a loader that is judged by its effects refused what the specification, or an application, would accept.
+
+        It need not serve every name to be safe, so that is told apart from what it does wrong.
+        """
+        usual = self.expect.outcome == "accept" or (self.expect.outcome == "either" and self.case.intent != "hostile")
+        return self.profile.scope == "effects" and self.refused and usual
+
     @cached_property
     def expectation(self) -> str:
         """What the specification expects of this call, in words."""
         expect = self.expect
         if expect.outcome == "refuse":
-            return "refused" + (f" with code {expect.status}" if expect.status is not None else "")
+            by_code = expect.status is not None and self.profile.scope == "contract"
+            return "refused" + (f" with code {expect.status}" if by_code else "")
         words = "accepted" if expect.outcome == "accept" else "refused, or accepted"
         return words + (f" on {self.allowed}" if self.allowed else "")
 

@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 
 from epctx.case import Sanitizer, Struct
 from epctx.observation import Observation, RaceSeen
-from epctx.oracle import DESIGN, Result, Verdict
+from epctx.oracle import DESIGN, Result, Scope, Verdict
 
 FORMAT = 1
 """Version of the JSON lines format."""
@@ -35,6 +35,12 @@ class Header(Struct, frozen=True, tag="header"):
     format: int = FORMAT
     contract: str = DESIGN
     """Whose demands the target is held to, in words."""
+    scope: Scope = "contract"
+    """Whether it is judged by the whole contract, or by its effects on files and the bytes that it gives alone."""
+    by_itself: bool = True
+    """Whether the profile is the one that goes with the target by itself."""
+    met: str = ""
+    """What the target is, with its release, where its name does not say it."""
     sessions: bool = False
     """Whether the target was met in real sessions of that ONNX Runtime."""
     lent: bool = False

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from epctx.case import Call, Case, shown
-from epctx.oracle import RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
+from epctx.oracle import PROFILES, RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
 from epctx.report.console import indented, plural
 from epctx.report.record import Footer, Header
 
@@ -29,7 +29,10 @@ def header(console: Console, head: Header) -> None:
     console.print(Text.assemble(("epctx ", "bold"), f"{head.target}, profile {head.profile}, {plural(head.cases, 'case')}"))
     console.print(Text(head.box, style="dim" if head.boxed else "bold yellow"))
     met = f"in real sessions of ONNX Runtime {head.ort}" if head.sessions else f"ONNX Runtime {head.ort}"
-    console.print(Text(f"{met}, judged by the contract of {head.contract}", style="dim"))
+    measure = head.contract if head.scope == "effects" else f"the contract of {head.contract}"
+    console.print(Text(f"{head.met or met}, judged by {measure}", style="dim"))
+    if head.scope == "effects":
+        console.print(Text("only files and bytes count: which files are touched, and what is read or written", style="dim"))
     if head.lent:
         wanted = "experimental names" if contract_of(head.ort) == "ort-1.31" else f"functions of {STABLE}"
         console.print(Text(f"the target looks up {wanted}, which ONNX Runtime {head.ort} does not have: epctx lends them"))
@@ -49,9 +52,12 @@ def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: He
     company = {verdict.case for _, verdict in results if not verdict.confirmed}
     for rule in sorted({f.rule for _, f in failing}, key=lambda r: (SEVERITIES.index(RULES[r].severity), r)):
         _rule(console, rule, [(c, f) for c, f in failing if f.rule == rule], head, everything, company)
-    notes = [(case, f) for case, f in found if not f.fails]
+    strict = [(case, f) for case, f in found if f.over_strict]
+    if strict:
+        _notes(console, "over-strict (safe, but refuses what the specification accepts)", strict)
+    notes = [(case, f) for case, f in found if not f.fails and not f.over_strict]
     if notes:
-        _notes(console, notes)
+        _notes(console, "notes (not failures in this profile)", notes)
     skips = [*head.skipped.values(), *(v.reason for _, v in results if v.result == "skip")]
     errors = [f"{case.id}: {v.reason}" for case, v in results if v.result == "error"]
     for label, reasons, style in (("skipped", skips, "dim"), ("error", errors, "bold red")):
@@ -125,8 +131,8 @@ def _numbers(case: Case, found: Sequence[Finding]) -> str:
     return f" (call {found[0].call + 1} of {len(case.calls)}{also})"
 
 
-def _notes(console: Console, notes: list[tuple[Case, Finding]]) -> None:
-    console.print(Text("\nnotes (not failures in this profile)", style="bold"))
+def _notes(console: Console, title: str, notes: list[tuple[Case, Finding]]) -> None:
+    console.print(Text(f"\n{title}", style="bold"))
     for rule in dict.fromkeys(f.rule for _, f in notes):
         cases = [(c, f) for c, f in notes if f.rule == rule]
         case, finding = cases[0]
@@ -139,10 +145,11 @@ def replay_command(case: str, head: Header) -> str:
     words = ["epctx", "replay", case, head.target]
     for file in head.files:
         words += ["--cases", file]
-    if head.profile != contract_of(head.ort):
+    if not head.by_itself:
         words += ["--profile", head.profile]
+    own = PROFILES[head.profile].policies
     for rule, stance in head.policies.items():
-        words += ["--policy", f"{rule}={stance}"]
+        words += ["--policy", f"{rule}={stance}"] if own.get(rule) != stance else []
     if head.sanitizer:
         words += ["--sanitize", head.sanitizer]
     if head.unboxed:
@@ -163,27 +170,28 @@ def summary(console: Console, head: Header, foot: Footer) -> None:
 
 def _conclusion(head: Header, foot: Footer) -> Text:
     failing = sum(foot.counts.get(r, 0) for r in ("fail", "hang", "crash"))
+    target = f"{head.target} ({head.met})" if head.met else head.target
     ran = sum(foot.counts.values())
     early = f" so far: the run {'was interrupted' if foot.interrupted else 'stopped'} after {ran} of {plural(head.cases, 'case')}"
     known = early if ran < head.cases else ""
     if failing:
         breaks = "breaks" if failing == 1 else "break"
-        text = f"{head.target} does not hold: {failing} of {plural(foot.judged, 'case')} {breaks} rules of profile {head.profile}"
+        text = f"{target} does not hold: {failing} of {plural(foot.judged, 'case')} {breaks} rules of profile {head.profile}"
         return Text(text + known, style="bold red")
     if foot.held:
-        text = f"{head.target} holds: every rule of profile {head.profile} held in {plural(foot.judged, 'case')}"
+        text = f"{target} holds: every rule of profile {head.profile} held in {plural(foot.judged, 'case')}"
         return Text(text, style="bold green")
     if errors := foot.counts.get("error"):
-        return Text(f"no verdict on {head.target}: the harness failed at {plural(errors, 'case')}{known}", style="bold red")
+        return Text(f"no verdict on {target}: the harness failed at {plural(errors, 'case')}{known}", style="bold red")
     reason = f": nothing failed{known}" if known else ": nothing ran"
-    return Text(f"no verdict on {head.target}{reason}", style="bold yellow")
+    return Text(f"no verdict on {target}{reason}", style="bold yellow")
 
 
 def verdict(console: Console, case: Case, judged: Verdict) -> None:
     """What a single case comes to: its findings, then its result in a word."""
     for finding in judged.findings:
         style = COLOURS[finding.severity] if finding.fails else "dim"
-        label = finding.severity if finding.fails else "note"
+        label = finding.severity if finding.fails else "over-strict" if finding.over_strict else "note"
         number = f"  call {finding.call + 1}" if len(case.calls) > 1 else ""
         console.print(Text.assemble("\n", (label, style), "  ", (finding.rule, "bold"), number))
         console.print(indented(labelled([("expected", finding.expected), ("happened", finding.happened)])))

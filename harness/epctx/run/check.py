@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from epctx.case import Case, Struct
 from epctx.errors import TargetError
 from epctx.observation import Observation
-from epctx.oracle import Profile, Verdict, judge
+from epctx.oracle import Profile, Verdict, judge, profile
+from epctx.run.keeper import Conditions
 from epctx.run.runner import Runner
 from epctx.target import Launch
 
@@ -21,6 +22,12 @@ class Judged(Struct, frozen=True):
     case: Case
     observation: Observation
     verdict: Verdict
+
+
+def judging(launch: Launch, conditions: Conditions, name: str | None = None, policies: tuple[str, ...] = ()) -> Profile:
+    """The profile by which a target is judged that runs under these conditions: the one that goes with it, unless named."""
+    loader = launch.loader.name if launch.loader else None
+    return profile(name, policies, launch.platform, conditions.ort, launch.chunking, loader=loader, met=conditions.met)
 
 
 def check(

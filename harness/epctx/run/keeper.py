@@ -43,7 +43,8 @@ PLAINTEXT = "plain.no-plaintext"
 class Conditions(Struct, frozen=True):
     """How a target runs here: the strength of its box, that in words, the ONNX Runtime that it meets, and what it can.
 
-    ``lent`` is whether it looks for functions that this ONNX Runtime does not have, and gets them from the driver.
+    ``met`` says in words what it is, with its release, where that is not the target's own name. ``lent`` is whether it looks for
+    functions that this ONNX Runtime does not have, and gets them from the driver.
     """
 
     strength: Strength
@@ -51,6 +52,7 @@ class Conditions(Struct, frozen=True):
     ort: str
     can: frozenset[str]
     lent: bool = False
+    met: str = ""
 
 
 class Keeper:
@@ -71,7 +73,8 @@ class Keeper:
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
         hello = self.started(launch, Limits()).hello
-        return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can, hello.lent)
+        met = hello.target if launch.loader else ""
+        return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can, hello.lent, met)
 
     def observe(self, launch: Launch, case: Case) -> Observation:
         """Run a case. A crash or a hang that ends the driver is that of the call that was made."""

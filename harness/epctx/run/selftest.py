@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from epctx.case import Case, Sanitizer, Struct
-from epctx.oracle import RULES, profile
-from epctx.run.check import Judged, check
+from epctx.oracle import RULES
+from epctx.run.check import Judged, check, judging
 from epctx.run.runner import Runner
 from epctx.run.select import matcher
 from epctx.target import Weakness, prepare
@@ -121,8 +121,8 @@ def _judged(
     runner: Runner, target: str, cases: Sequence[Case], *, confirm: bool = True, sanitizer: Sanitizer | None = None
 ) -> list[Judged]:
     launch = prepare(target, sanitizer)
-    judging = profile("hardened", POLICIES, launch.platform, runner.conditions(launch).ort, launch.chunking)
-    return sorted(check(runner, launch, cases, judging, controls=False, confirm=confirm), key=lambda j: j.index)
+    profile = judging(launch, runner.conditions(launch), "hardened", POLICIES)
+    return sorted(check(runner, launch, cases, profile, controls=False, confirm=confirm), key=lambda j: j.index)
 
 
 def _broken(judged: Sequence[Judged]) -> dict[str, tuple[str, ...]]:

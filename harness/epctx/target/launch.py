@@ -14,12 +14,14 @@ PYTHON_DRIVER = Path(epctx_driver.__file__).parent
 
 
 class Loader(Struct, frozen=True):
-    """A loader that is met in Python: the module of ``epctx_driver`` that calls it, and what that is told.
+    """A loader that is met in Python: its name, the module of ``epctx_driver`` that calls it, and what that is told.
 
+    The name is that of the profiles that hold what it publishes about itself (``epctx.oracle.loaders``).
     ``models`` is how a name gets into the models that it loads: as the place of an initializer's ``external`` data, or in an
     EPContext node of a ``product`` that the loader itself made. ``readable`` are the directories of its environment.
     """
 
+    name: str
     module: str
     models: Literal["external", "product"]
     settings: dict[str, str] = {}

@@ -25,7 +25,7 @@ def loader(spec: TargetSpec) -> Launch:
         spec.text,
         str(Path(python).absolute()),
         sessions=True,
-        loader=Loader(LOADERS[spec.what], "external", readable=directories(python)),
+        loader=Loader(spec.what, LOADERS[spec.what], "external", readable=directories(python)),
     )
 
 
