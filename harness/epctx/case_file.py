@@ -20,7 +20,7 @@ from epctx.case import FORMAT, Case, shown
 from epctx.case_check import validate
 from epctx.errors import CaseError
 
-__all__ = ["MAX_FILE", "dumps", "loads", "read", "schema", "validate", "write"]
+__all__ = ["MAX_FILE", "contents", "dumps", "loads", "read", "schema", "validate", "write"]
 
 MAX_FILE = 16 << 20
 """Largest case file that is read, in bytes."""
@@ -72,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> list[Case]:
     Raises CaseError, also for a file that cannot be read, is too large, or holds an id twice.
     """
     name = str(path)
-    data = _contents(name)
+    data = contents(name)
     if name.endswith(".json"):
         return [loads(data, name)]
     if not name.endswith(".jsonl"):
@@ -126,7 +126,8 @@ def schema() -> dict[str, Any]:
 # --- reading carefully ------------------------------------------------------------------------------------------------------
 
 
-def _contents(name: str) -> bytes:
+def contents(name: str) -> bytes:
+    """The bytes of a regular file that a user named, the first ``MAX_FILE`` and one more. CaseError if it cannot be read."""
     try:
         # without O_NONBLOCK a FIFO would hold us
         fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))

@@ -24,6 +24,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "loop.json").symlink_to("loop.json")
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "fifo.json")
+    (tmp_path / "bare.toml").write_text('[[known]]\nrule = "contain.parent"\ncases = ["links/*"]\nreason = ""\n')
+    (tmp_path / "stale.toml").write_text('[[known]]\nrule = "contain.parent"\ncases = ["link/*"]\nreason = "ticket 12"\n')
+    (tmp_path / "other.toml").write_text('target = "weak:S7"\n')
+    (tmp_path / "spec.toml").write_text('profile = "spec"\n')
     return tmp_path
 
 
@@ -90,11 +94,29 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("explain", "contain.parnet"), "did you mean 'contain.parent'?"),
     (("explain", "xyzzy"), "see `epctx list rules`"),
     (("selftest", "--only", "nothing*"), "matches no weak target"),
+    # baselines
+    (("check", "--baseline", "missing.toml"), "missing.toml: cannot be read: No such file"),
+    (("check", "--baseline", "fifo.json"), "fifo.json: this is not a regular file"),
+    (("check", "--baseline", "text"), "text: not TOML: "),
+    (("check", "--baseline", "bare.toml"), "bare.toml: entry 1 (contain.parent) has no reason; look at the finding"),
+    (
+        ("check", "--baseline", "stale.toml"),
+        "stale.toml: entry 1 (contain.parent): 'link/*' matches no case, so the entry is stale",
+    ),
+    (
+        ("check", "--baseline", "other.toml"),
+        "other.toml: this baseline is for the target 'weak:S7', and the run's is 'reference'",
+    ),
+    (("check", "--baseline", "spec.toml", "--profile", "hardened"), "for the profile 'spec', and the run's is 'hardened'"),
+    (("check", "--write-baseline", "new.toml", "--fail-fast"), "--write-baseline takes a whole run; leave out --fail-fast"),
+    (("check", "--write-baseline", "text"), "--write-baseline text: there is such a file, and its reasons would be lost"),
+    (("check", "mine", "--write-baseline", "new.toml"), "there is no kind 'mine'"),
     # files to write
     (
         ("check", "--json", "missing/r.jsonl"),
         "--json missing/r.jsonl: No such file or directory; name a file that can be written",
     ),
+    (("check", "--write-baseline", "missing/b.toml"), "--write-baseline missing/b.toml: No such file or directory; name a file"),
     (("check", "--json", "dir.json"), "--json dir.json: Is a directory"),
     (("selftest", "--save", "missing/m.md"), "--save missing/m.md: No such file or directory"),
     (("export", "full"), "full is not empty; name a new directory"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import shlex
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from epctx.report import console as where
 from epctx.report import terminal
 from epctx.report.detail import case_detail, observation_detail
 from epctx.report.record import Footer, Header
+from epctx.run.baseline import Entry
 from epctx.spec import predict
 
 HEAD = Header("weak:S7", "ort-1.28", 5, "a box", "1.30.0", "0.1.0", "2026-01-01T00:00:00+00:00")
@@ -37,9 +41,15 @@ def failing(slug: str, *found: Finding, calls: int = 1) -> tuple[Case, Verdict]:
     return made, Verdict(made.id, "fail" if any(f.fails for f in found) else "note", findings=found)
 
 
-def printed(*results: tuple[Case, Verdict], head: Header = HEAD, width: int = 100, everything: bool = False) -> str:
+def printed(
+    *results: tuple[Case, Verdict],
+    head: Header = HEAD,
+    width: int = 100,
+    everything: bool = False,
+    known: Mapping[str, Mapping[str, str]] = {},
+) -> str:
     console = Console(file=io.StringIO(), width=width)
-    terminal.findings(console, results, head, everything=everything)
+    terminal.findings(console, results, head, known, everything=everything)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]
 
 
@@ -55,6 +65,82 @@ def test_a_finding_in_full() -> None:
         "    file     outside/secret.bin\n"
         "    again    epctx replay names/a weak:S7\n"
     )
+
+
+KNOWN = {"names/a": {"contain.parent": "ticket 12"}, "names/b": {"contain.parent": "ticket 12", "own.moves": "harmless"}}
+
+
+def test_what_is_known_is_counted_with_its_reason_and_shown_on_request() -> None:
+    results = [
+        failing("a", finding("contain.parent")),
+        failing("b", finding("contain.parent"), finding("own.moves"), finding("safe.no-hang")),
+    ]
+    assert printed(*results, known=KNOWN) == (
+        "\n"
+        "high  safe.no-hang  1 case\n"
+        "  The call returns within its time limit.\n"
+        "  names/b\n"
+        "    call     read ../x\n"
+        "    expected refused\n"
+        "    happened it was accepted\n"
+        "    again    epctx replay names/b weak:S7\n"
+        "\n"
+        "known 2: contain.parent: ticket 12\n"
+        "known 1: own.moves: harmless\n"
+    )
+    everything = printed(*results, known=KNOWN, everything=True)
+    assert "critical  contain.parent  2 cases\n" in everything
+    assert everything.count("    happened it was accepted\n    known    ticket 12\n") == 2
+    assert everything.count("    known    harmless\n") == 1
+    assert everything.count("    again ") == 4
+
+
+@pytest.mark.parametrize(
+    ("expired", "stale", "text"),
+    [
+        ((), (), ""),
+        ((1,), (), "\nexpired: b.toml: entry 1 (contain.parent) ended on 2026-01-01, and what it names is not known any more\n"),
+        (
+            (),
+            (1,),
+            "\nstale: b.toml: entry 1 (contain.parent): it no longer occurs; take out names/c0\n"
+            "--write-baseline FILE writes a baseline without what is stale\n",
+        ),
+        (
+            (1,),
+            (7,),
+            "\nexpired: b.toml: entry 1 (contain.parent) ended on 2026-01-01, and what it names is not known any more\n"
+            "stale: b.toml: entry 1 (contain.parent): 7 of its globs no longer occur; take out "
+            "names/c0, names/c1, names/c2, names/c3, names/c4, names/c5, …\n"
+            "--write-baseline FILE writes a baseline without what is stale\n",
+        ),
+    ],
+)
+def test_what_is_out_of_date_in_a_baseline_is_said(expired: tuple[int, ...], stale: tuple[int, ...], text: str) -> None:
+    def entries(numbers: tuple[int, ...]) -> tuple[Entry, ...]:
+        cases = [tuple(f"names/c{i}" for i in range(n)) for n in numbers]
+        return tuple(Entry("b.toml", 1, "contain.parent", globs, "why", date(2026, 1, 1)) for globs in cases)
+
+    console = Console(file=io.StringIO(), width=300)
+    terminal.baselines(console, replace(HEAD, expired=entries(expired)), Footer({}, False, 1.0, stale=entries(stale)))
+    assert console.file.getvalue() == text  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "text"),
+    [
+        (("",), "\nbaseline b.toml: 1 entry; write a reason into 1 of them\n"),
+        (("", "why", ""), "\nbaseline b.toml: 3 entries; write a reason into 2 of them\n"),
+        (("why", "why"), "\nbaseline b.toml: 2 entries\n"),
+        ((), "\nbaseline b.toml: 0 entries\n"),
+        (None, "\nno baseline was written, since the run was interrupted\n"),
+    ],
+)
+def test_a_baseline_that_was_written_says_what_is_left_to_do(reasons: tuple[str, ...] | None, text: str) -> None:
+    console = Console(file=io.StringIO(), width=100)
+    entries = None if reasons is None else [Entry("", 0, "contain.parent", ("names/*",), reason) for reason in reasons]
+    terminal.baseline_written(console, Path("b.toml"), entries)
+    assert console.file.getvalue() == text  # type: ignore[attr-defined]
 
 
 def test_the_most_severe_rule_comes_first() -> None:
@@ -181,6 +267,54 @@ def test_what_is_over_strict_stands_apart_from_notes() -> None:
         "notes (not failures in this profile)\n"
         "  contain.mount  1 case; for example names/b: it was accepted\n"
     )
+
+
+ENTRY = Entry("b.toml", 1, "contain.parent", ("names/a",), "why")
+
+
+@pytest.mark.parametrize(
+    ("counts", "known", "stale", "lines"),
+    [
+        (
+            {"fail": 2, "hang": 1, "pass": 2},
+            1,
+            False,
+            ["2 fail, 1 hang, 2 pass; 1 of 3 known; 1.2 s", "hold: 3 of 5 cases break rules of profile ort-1.28, 2 of them new"],
+        ),
+        (
+            {"fail": 2, "crash": 1, "pass": 2},
+            3,
+            False,
+            ["; 3 of 3 known; 1.2 s", "weak:S7 does not hold, but nothing is new: 3 of 5 cases break rules of profile ort-1.28"],
+        ),
+        (
+            {"fail": 1, "pass": 4},
+            0,
+            False,
+            ["; 0 of 1 known; 1.2 s", "S7 does not hold: 1 of 5 cases breaks rules of profile ort-1.28"],
+        ),
+        (
+            {"fail": 1, "pass": 4},
+            1,
+            True,
+            ["", "nothing is new: 1 of 5 cases breaks rules of profile ort-1.28; the baseline is stale"],
+        ),
+        (
+            {"pass": 5},
+            0,
+            True,
+            ["5 pass; 1.2 s", "weak:S7 holds: every rule of profile ort-1.28 held in 5 cases; the baseline is stale"],
+        ),
+        ({"pass": 4, "error": 1}, 0, True, ["", "no verdict on weak:S7: the harness failed at 1 case; the baseline is stale"]),
+    ],
+)
+def test_the_last_lines_say_what_is_new(counts: dict[Any, int], known: int, stale: bool, lines: list[str]) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    held = counts.keys() == {"pass"}
+    foot = Footer(counts, held, 1.25, known=known, stale=(ENTRY,) if stale else ())
+    terminal.summary(console, replace(HEAD, baselines=("b.toml",)), foot)
+    for line, end in zip(console.file.getvalue().splitlines()[-2:], lines, strict=True):  # type: ignore[attr-defined]
+        assert line.endswith(end)
 
 
 def test_what_a_target_says_cannot_steer_the_terminal() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import click
@@ -14,12 +15,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from epctx import __version__
 from epctx.case import Case, Sanitizer
 from epctx.cli import INTERRUPTED, options
-from epctx.oracle import Profile
+from epctx.errors import UsageError
+from epctx.oracle import Profile, Verdict
 from epctx.report import terminal
 from epctx.report.console import Output
 from epctx.report.jsonl import JsonLines
 from epctx.report.record import Footer, Header, Line, footer
-from epctx.run.check import Judged, check, judging
+from epctx.run import baseline_file
+from epctx.run.baseline import Baseline, brought_up_to_date
+from epctx.run.check import Judged, by_luck, check, judging
 from epctx.run.runner import Runner
 from epctx.run.select import select, skip
 from epctx.target import Launch
@@ -36,8 +40,9 @@ from epctx.target import Launch
 )
 @click.option("--skip", "skips", multiple=True, metavar="'GLOB: REASON'", help="Do not run cases whose id matches.")
 @options.case_files("Run the cases of this .json or .jsonl file, and the controls.")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
-@click.option("--all", "everything", is_flag=True, help="Show every finding in full.")
+@options.baselines
+@click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails, and not only in ways that are known.")
+@click.option("--all", "everything", is_flag=True, help="Show every finding in full, also those that are known.")
 @click.option(
     "--json",
     "json_path",
@@ -55,6 +60,8 @@ def command(
     only: tuple[str, ...],
     skips: tuple[str, ...],
     files: tuple[Path, ...],
+    baseline_paths: tuple[Path, ...],
+    new_baseline: Path | None,
     fail_fast: bool,
     everything: bool,
     json_path: Path | None,
@@ -75,18 +82,27 @@ def command(
     Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged.
 
     \b
-    Exit codes: 0 the target held, 1 findings, 2 bad input,
+    Exit codes: 0 the target held, or all findings are known,
+    1 findings, or known ones that no longer occur, 2 bad input,
     3 target or harness unusable, 4 nothing ran, 130 interrupted.
     """
     console = Output()
+    if new_baseline and fail_fast:
+        raise UsageError("--write-baseline takes a whole run; leave out --fail-fast.")
     listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()
     cases, skipped = select(listed, only, [skip(text) for text in skips], controls=True)
-    launch = options.prepared(target, console, sanitizer)
+    every = list({c.id: c for c in (*(options.listed_cases() if baseline_paths and files else ()), *listed)}.values())
+    given = baseline_file.read(baseline_paths, every)
     with ExitStack() as stack:
+        fresh = stack.enter_context(baseline_file.NewFile(new_baseline)) if new_baseline else None
+        launch = options.prepared(target, console, sanitizer)
         report = stack.enter_context(JsonLines(json_path)) if json_path else None
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
         profile = judging(launch, conditions, profile_name, policies)
+        for file in given:
+            file.check_use(target, profile.name)
+        known = Baseline([entry for file in given for entry in file.entries], date.today())
         head = Header(
             target,
             profile.name,
@@ -109,47 +125,66 @@ def command(
             chunking=launch.chunking,
             files=tuple(map(str, files)),
             skipped=skipped,
+            baselines=tuple(map(str, baseline_paths)),
+            expired=known.expired,
         )
         terminal.header(console, head)
         if report:
             report.write(head)
-        done, foot = _run(console, runner, launch, cases, profile, fail_fast)
-        terminal.findings(console, [(j.case, j.verdict) for j in done], head, everything=everything)
+        done, seconds, interrupted = _run(console, runner, launch, cases, profile, known.new if fail_fast else None)
+        verdicts = [j.verdict for j in done]
+        stale = known.stale((case.id for case in every), verdicts)
+        number = sum(v.fails and not known.new(v) for v in verdicts)
+        foot = footer(verdicts, [j.observation for j in done], seconds, interrupted, number, stale)
+        lines = [Line(j.index, j.verdict, j.observation, known.known(j.verdict)) for j in done]
+        reasons = {line.verdict.case: line.known for line in lines}
+        terminal.findings(console, [(j.case, j.verdict) for j in done], head, reasons, everything=everything)
+        terminal.baselines(console, head, foot)
+        if fresh:
+            lucky = {j.case.id for j in done if by_luck(j) or not j.verdict.confirmed}
+            entries = None if interrupted else brought_up_to_date(known, verdicts, stale, lucky)
+            if entries is not None:
+                fresh.write(baseline_file.dumps(entries, target, profile.name))
+            terminal.baseline_written(console, fresh.path, entries)
         terminal.summary(console, head, foot)
         if report:
-            for judged in done:
-                report.write(Line(judged.index, judged.verdict, judged.observation))
+            for line in lines:
+                report.write(line)
             report.write(foot)
     sys.exit(_exit_code(foot))
 
 
 def _run(
-    console: Output, runner: Runner, launch: Launch, cases: list[Case], profile: Profile, fail_fast: bool
-) -> tuple[list[Judged], Footer]:
-    """Run with a progress bar; an interrupt ends it with what is known so far."""
+    console: Output,
+    runner: Runner,
+    launch: Launch,
+    cases: list[Case],
+    profile: Profile,
+    until: Callable[[Verdict], bool] | None,
+) -> tuple[list[Judged], float, bool]:
+    """Run with a progress bar: what is known by the end, the seconds, and whether an interrupt ended it."""
     done: list[Judged] = []
     start, interrupted = time.monotonic(), False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.live) as progress:
         task = progress.add_task("cases", total=len(cases), rate="")
         try:
-            for judged in check(runner, launch, cases, profile, fail_fast=fail_fast):
+            for judged in check(runner, launch, cases, profile, until=until):
                 done.append(judged)
                 rate = len(done) / (time.monotonic() - start)
                 progress.update(task, advance=1, rate=f"{rate:,.0f} cases/s")
         except KeyboardInterrupt:
             interrupted = True
-    done.sort(key=lambda j: j.index)
-    verdicts, observations = [j.verdict for j in done], [j.observation for j in done]
-    return done, footer(verdicts, observations, time.monotonic() - start, interrupted)
+    return sorted(done, key=lambda j: j.index), time.monotonic() - start, interrupted
 
 
 def _exit_code(foot: Footer) -> int:
-    counts = foot.counts
     if foot.interrupted:
         return INTERRUPTED
-    if any(counts.get(r) for r in ("fail", "hang", "crash")):
+    if foot.failing > foot.known:
         return 1
-    if counts.get("error"):
+    if foot.counts.get("error"):
         return 3
-    return 0 if foot.held else 4
+    if foot.stale:
+        return 1
+    return 0 if foot.judged else 4

@@ -80,6 +80,27 @@ def case_files(help_text: str) -> Callable[[F], F]:
     return click.option("--cases", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help=help_text)
 
 
+def baselines(command: F) -> F:
+    """--baseline and --write-baseline."""
+    path = click.Path(path_type=Path)
+    command = click.option(
+        "--write-baseline",
+        "new_baseline",
+        type=path,
+        metavar="FILE",
+        help="Write what is found to this new file as a baseline, with reasons left to be filled in; with --baseline, that one "
+        "brought up to date.",
+    )(command)
+    return click.option(
+        "--baseline",
+        "baseline_paths",
+        multiple=True,
+        type=path,
+        metavar="FILE",
+        help="Findings that this file names are known: they do not fail the run. What it names and no longer occurs does.",
+    )(command)
+
+
 def listed_cases() -> list[Case]:
     """The cases of all families that are installed, controls first."""
     cases = [case for family in families().values() for case in family.cases()]

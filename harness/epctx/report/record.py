@@ -10,12 +10,17 @@ from msgspec.structs import astuple
 from epctx.case import Sanitizer, Struct
 from epctx.observation import Observation, RaceSeen
 from epctx.oracle import DESIGN, Result, Scope, Verdict
+from epctx.run.baseline import Entry
 
 FORMAT = 1
 """Version of the JSON lines format."""
 
 JUDGED: tuple[Result, ...] = ("pass", "note", "fail", "hang", "crash")
 """The results of cases that ran to a judgement."""
+
+
+FAILING: tuple[Result, ...] = ("fail", "hang", "crash")
+"""The results of cases that break a rule of the profile."""
 
 
 class Header(Struct, frozen=True, tag="header"):
@@ -57,14 +62,22 @@ class Header(Struct, frozen=True, tag="header"):
     """The case files that were run in place of the listed cases."""
     skipped: dict[str, str] = {}
     """The cases that the user skips, each with its reason."""
+    baselines: tuple[str, ...] = ()
+    """The files that say which findings are known."""
+    expired: tuple[Entry, ...] = ()
+    """The entries of those files that do not count any more."""
 
 
 class Line(Struct, frozen=True, tag="case"):
-    """What was seen of one case and what it means."""
+    """What was seen of one case and what it means.
+
+    ``known`` are the rules that it breaks and a baseline knows of, each with the reason.
+    """
 
     index: int
     verdict: Verdict
     observation: Observation
+    known: dict[str, str] = {}
 
 
 class Footer(Struct, frozen=True, tag="footer"):
@@ -77,6 +90,15 @@ class Footer(Struct, frozen=True, tag="footer"):
     """Whether the run was ended before all cases had run."""
     races: RaceSeen | None = None
     """How the rounds of all reads that raced with an attacker ended, added up; None if there was none."""
+    known: int = 0
+    """How many cases fail, and break no rule but such as a baseline knows of."""
+    stale: tuple[Entry, ...] = ()
+    """The entries of baselines that no longer occur, each with those of its globs of which that is so."""
+
+    @property
+    def failing(self) -> int:
+        """How many cases break a rule of the profile."""
+        return sum(self.counts.get(r, 0) for r in FAILING)
 
     @property
     def judged(self) -> int:
@@ -84,11 +106,18 @@ class Footer(Struct, frozen=True, tag="footer"):
         return sum(self.counts.get(r, 0) for r in JUDGED)
 
 
-def footer(verdicts: Sequence[Verdict], observations: Iterable[Observation], seconds: float, interrupted: bool = False) -> Footer:
-    """Sum up a run. The target held if something ran to its end, and no rule of the profile broke."""
+def footer(
+    verdicts: Sequence[Verdict],
+    observations: Iterable[Observation],
+    seconds: float,
+    interrupted: bool = False,
+    known: int = 0,
+    stale: tuple[Entry, ...] = (),
+) -> Footer:
+    """Sum up a run. The target held if something ran to its end, and no rule of the profile broke, known or not."""
     counts: Counter[Result] = Counter(v.result for v in verdicts)
     held = any(counts[r] for r in JUDGED) and not any(v.fails for v in verdicts) and not counts["error"] and not interrupted
     # what a write did to a file outside is seen when its last round is over, not round by round
     races = [seen.race for o in observations for seen in o.calls if seen.race and seen.output]
     total = RaceSeen(*map(sum, zip(*map(astuple, races), strict=True))) if races else None
-    return Footer(dict(sorted(counts.items())), held, round(seconds, 3), interrupted, total)
+    return Footer(dict(sorted(counts.items())), held, round(seconds, 3), interrupted, total, known, stale)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import groupby
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +15,7 @@ from epctx.case import Call, Case, shown
 from epctx.oracle import PROFILES, RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
 from epctx.report.console import indented, plural
 from epctx.report.record import Footer, Header
+from epctx.run.baseline import Entry
 
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan"}
 SHOWN = 3
@@ -41,34 +43,58 @@ def header(console: Console, head: Header) -> None:
         console.print(
             Text(f"{head.sanitizer} sanitizer: the target is {built}", style="dim" if head.instrumented else "bold yellow")
         )
+    if head.baselines:
+        console.print(Text(f"known findings: {', '.join(head.baselines)}", style="dim"))
     if head.chunking:
         console.print(Text("the target declares ordered chunking: its writes are judged by chunk.declared", style="dim"))
 
 
-def findings(console: Console, results: Sequence[tuple[Case, Verdict]], head: Header, *, everything: bool = False) -> None:
-    """Print the findings that fail grouped by rule, then the notes, then skips and errors, each group once."""
+def findings(
+    console: Console,
+    results: Sequence[tuple[Case, Verdict]],
+    head: Header,
+    known: Mapping[str, Mapping[str, str]] = {},
+    *,
+    everything: bool = False,
+) -> None:
+    """Print the findings that fail grouped by rule, then the notes, then what is known, skips and errors, each group once.
+
+    ``known`` are, by the id of a case, the rules that are known to break, each with the reason.
+    """
     found = [(case, f) for case, verdict in results for f in verdict.findings]
-    failing = [(case, f) for case, f in found if f.fails]
+    failing = [(case, f) for case, f in found if f.fails and (everything or f.rule not in known.get(case.id, {}))]
     company = {verdict.case for _, verdict in results if not verdict.confirmed}
-    for rule in sorted({f.rule for _, f in failing}, key=lambda r: (SEVERITIES.index(RULES[r].severity), r)):
-        _rule(console, rule, [(c, f) for c, f in failing if f.rule == rule], head, everything, company)
+    for rule in sorted({f.rule for _, f in failing}, key=_by_severity):
+        _rule(console, rule, [(c, f) for c, f in failing if f.rule == rule], head, everything, company, known)
     strict = [(case, f) for case, f in found if f.over_strict]
     if strict:
         _notes(console, "over-strict (safe, but refuses what the specification accepts)", strict)
     notes = [(case, f) for case, f in found if not f.fails and not f.over_strict]
     if notes:
         _notes(console, "notes (not failures in this profile)", notes)
+    reasons = sorted((pair for rules in known.values() for pair in rules.items()), key=lambda pair: _by_severity(pair[0]))
+    knowns = [f"{rule}: {reason}" for rule, reason in reasons]
     skips = [*head.skipped.values(), *(v.reason for _, v in results if v.result == "skip")]
     errors = [f"{case.id}: {v.reason}" for case, v in results if v.result == "error"]
-    for label, reasons, style in (("skipped", skips, "dim"), ("error", errors, "bold red")):
-        if reasons:
+    for label, texts, style in (("known", knowns, "dim"), ("skipped", skips, "dim"), ("error", errors, "bold red")):
+        if texts:
             console.print()
-        for reason in dict.fromkeys(reasons):
-            console.print(Text(f"{label} {reasons.count(reason)}: {reason}", style=style))
+        for text in dict.fromkeys(texts):
+            console.print(Text(f"{label} {texts.count(text)}: {text}", style=style))
+
+
+def _by_severity(rule: str) -> tuple[int, str]:
+    return SEVERITIES.index(RULES[rule].severity), rule
 
 
 def _rule(
-    console: Console, rule: str, found: list[tuple[Case, Finding]], head: Header, everything: bool, company: Set[str]
+    console: Console,
+    rule: str,
+    found: list[tuple[Case, Finding]],
+    head: Header,
+    everything: bool,
+    company: Set[str],
+    known: Mapping[str, Mapping[str, str]],
 ) -> None:
     severity = RULES[rule].severity
     cases = [list(group) for _, group in groupby(found, key=lambda pair: pair[0].id)]
@@ -76,14 +102,15 @@ def _rule(
     console.print(indented(Text(RULES[rule].statement, style="dim")))
     listed = cases if everything else cases[:SHOWN]
     for group in listed:
-        _case(console, group[0][0], [finding for _, finding in group], head, company)
+        case = group[0][0]
+        _case(console, case, [finding for _, finding in group], head, company, known.get(case.id, {}).get(rule, ""))
     rest = [group[0][0].id for group in cases[len(listed) :]]
     if rest:
         ids = ", ".join(rest[:NAMED]) + (", …" if len(rest) > NAMED else "")
         console.print(indented(Text(f"and {len(rest)} more: {ids} (--all shows each)", style="dim")))
 
 
-def _case(console: Console, case: Case, found: Sequence[Finding], head: Header, company: Set[str]) -> None:
+def _case(console: Console, case: Case, found: Sequence[Finding], head: Header, company: Set[str], known: str) -> None:
     """One case that breaks a rule: its first call that does in full, the numbers of the others."""
     first = found[0]
     rows = [
@@ -92,6 +119,7 @@ def _case(console: Console, case: Case, found: Sequence[Finding], head: Header, 
         ("happened", first.happened),
     ]
     rows += [("file", first.file)] if first.file else []
+    rows += [("known", known)] if known else []
     console.print(indented(Text(case.id, style="bold")))
     console.print(indented(labelled(rows), 4))
     if case.id in company:
@@ -157,10 +185,36 @@ def replay_command(case: str, head: Header) -> str:
     return shlex.join(words)
 
 
+def baselines(console: Console, head: Header, foot: Footer) -> None:
+    """What is out of date in the baselines: entries that do not count any more, and such as no longer occur."""
+    if head.expired or foot.stale:
+        console.print()
+    for entry in head.expired:
+        console.print(Text(f"expired: {entry.where} ended on {entry.expires}, and what it names is not known any more", "yellow"))
+    for entry in foot.stale:
+        globs = f"{', '.join(entry.cases[:NAMED])}{', …' if len(entry.cases) > NAMED else ''}"
+        what = "it no longer occurs" if len(entry.cases) == 1 else f"{len(entry.cases)} of its globs no longer occur"
+        console.print(Text(f"stale: {entry.where}: {what}; take out {globs}", style="bold red"))
+    if foot.stale:
+        console.print(Text("--write-baseline FILE writes a baseline without what is stale", style="dim"))
+
+
+def baseline_written(console: Console, path: Path, entries: Sequence[Entry] | None) -> None:
+    """What was made of a run, None if it did not come to its end, and what is left to do."""
+    if entries is None:
+        console.print(Text("\nno baseline was written, since the run was interrupted", style="bold yellow"))
+        return
+    bare = sum(not e.reason for e in entries)
+    left = f"; write a reason into {bare} of them" if bare else ""
+    number = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    console.print(Text(f"\nbaseline {path}: {number}{left}"))
+
+
 def summary(console: Console, head: Header, foot: Footer) -> None:
     """The last lines: what ran, and plainly whether the target held."""
     counts = ", ".join(f"{n} {result}" for result, n in foot.counts.items()) or "nothing ran"
-    console.print(Text(f"\n{counts}; {foot.seconds:.1f} s", style="dim"))
+    known = f"; {foot.known} of {foot.failing} known" if head.baselines and foot.failing else ""
+    console.print(Text(f"\n{counts}{known}; {foot.seconds:.1f} s", style="dim"))
     if foot.races:
         race = foot.races
         rate = f"{race.outside:,} of {race.rounds:,} reads left the model directory ({100 * race.outside / race.rounds:.1f} %)"
@@ -169,22 +223,27 @@ def summary(console: Console, head: Header, foot: Footer) -> None:
 
 
 def _conclusion(head: Header, foot: Footer) -> Text:
-    failing = sum(foot.counts.get(r, 0) for r in ("fail", "hang", "crash"))
+    failing = foot.failing
     target = f"{head.target} ({head.met})" if head.met else head.target
     ran = sum(foot.counts.values())
     early = f" so far: the run {'was interrupted' if foot.interrupted else 'stopped'} after {ran} of {plural(head.cases, 'case')}"
-    known = early if ran < head.cases else ""
+    until = early if ran < head.cases else ""
+    stale = "; the baseline is stale" if foot.stale else ""
     if failing:
         breaks = "breaks" if failing == 1 else "break"
-        text = f"{target} does not hold: {failing} of {plural(foot.judged, 'case')} {breaks} rules of profile {head.profile}"
-        return Text(text + known, style="bold red")
+        new = f", {failing - foot.known} of them new" if foot.known < failing and foot.known else ""
+        but = "" if foot.known < failing else ", but nothing is new"
+        text = f"{failing} of {plural(foot.judged, 'case')} {breaks} rules of profile {head.profile}"
+        style = "bold yellow" if but and not stale else "bold red"
+        return Text(f"{target} does not hold{but}: {text}{new}{until}{stale}", style=style)
     if foot.held:
         text = f"{target} holds: every rule of profile {head.profile} held in {plural(foot.judged, 'case')}"
-        return Text(text, style="bold green")
+        return Text(text + stale, style="bold red" if stale else "bold green")
     if errors := foot.counts.get("error"):
-        return Text(f"no verdict on {target}: the harness failed at {plural(errors, 'case')}{known}", style="bold red")
-    reason = f": nothing failed{known}" if known else ": nothing ran"
-    return Text(f"no verdict on {target}{reason}", style="bold yellow")
+        text = f"no verdict on {target}: the harness failed at {plural(errors, 'case')}"
+        return Text(text + until + stale, style="bold red")
+    reason = f": nothing failed{until}" if until else ": nothing ran"
+    return Text(f"no verdict on {target}{reason}{stale}", style="bold yellow")
 
 
 def verdict(console: Console, case: Case, judged: Verdict) -> None:

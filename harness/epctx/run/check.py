@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -36,7 +36,7 @@ def check(
     cases: Sequence[Case],
     profile: Profile,
     *,
-    fail_fast: bool = False,
+    until: Callable[[Verdict], bool] | None = None,
     controls: bool = True,
     confirm: bool = True,
 ) -> Iterator[Judged]:
@@ -44,53 +44,70 @@ def check(
 
     A case that fails runs once more, alone in a new driver, before it is reported: what fails there, too, is pinned on its case.
     What does not is reported as seen only in company, since what ran before it may be the cause; a hang alone that does not come
-    again was a slow machine. What several threads did, or what a sanitizer reported, is a matter of luck, and stands as it is.
+    again was a slow machine. What several threads did, what came of a race, or what a sanitizer reported is a matter of luck, and
+    stands as it is.
 
-    TargetError if the target does not accept a control: everything else that it refuses would then prove nothing. With
-    ``fail_fast`` the run ends at the first case that fails; without ``controls`` they are cases like any other; without
+    TargetError if the target does not accept a control: everything else that it refuses would then prove nothing. The run ends at
+    the first case that fails and whose verdict ``until`` is true of; without ``controls`` they are cases like any other; without
     ``confirm`` no case runs a second time.
     """
     first = [i for i, case in enumerate(cases) if controls and case.intent == "control"]
     others = [i for i, case in enumerate(cases) if not controls or case.intent != "control"]
     for part in (first, others):
-        for judged in _judged(runner, launch, [(i, cases[i]) for i in part], profile, fail_fast, confirm):
+        for judged in _judged(runner, launch, [(i, cases[i]) for i in part], profile, until, confirm):
             if part is first:
                 _usable(judged)
             yield judged
-            if fail_fast and judged.verdict.fails:
+            if until and judged.verdict.fails and until(judged.verdict):
                 return
 
 
 def _judged(
-    runner: Runner, launch: Launch, cases: Sequence[tuple[int, Case]], profile: Profile, fail_fast: bool, confirm: bool
+    runner: Runner,
+    launch: Launch,
+    cases: Sequence[tuple[int, Case]],
+    profile: Profile,
+    until: Callable[[Verdict], bool] | None,
+    confirm: bool,
 ) -> Iterator[Judged]:
-    """Run and judge cases, those that fail once more and last."""
-    failing: list[Judged] = []
-    run = runner.run(launch, [case for _, case in cases])
-    for position, observation in run:
-        index, case = cases[position]
-        judged = Judged(index, case, observation, judge(case, observation, profile))
-        if judged.verdict.fails and confirm:
+    """Run and judge cases, those that fail once more and last. What may end the run is confirmed at once, and if it does not hold
+    the run goes on with what is left."""
+    left = dict(cases)
+    while left:
+        failing: list[Judged] = []
+        indexes = list(left)
+        run = runner.run(launch, list(left.values()))
+        for position, observation in run:
+            index = indexes[position]
+            case = left.pop(index)
+            judged = Judged(index, case, observation, judge(case, observation, profile))
+            if not (judged.verdict.fails and confirm):
+                yield judged
+                continue
             failing.append(judged)
-            if fail_fast:
+            if until and until(judged.verdict):
                 run.close()
                 break
-        else:
-            yield judged
+        if failing:
+            yield from _confirmed(runner, launch, failing, profile)
+
+
+def _confirmed(runner: Runner, launch: Launch, failing: Sequence[Judged], profile: Profile) -> Iterator[Judged]:
+    """Run cases that failed once more, each alone, and say what that makes of them."""
     for position, observation in runner.run(launch, [j.case for j in failing], alone=True):
         before = failing[position]
         verdict = judge(before.case, observation, profile)
         if verdict.fails or before.verdict.result == "hang":
             yield Judged(before.index, before.case, observation, verdict)
-        elif _by_luck(before):
+        elif by_luck(before):
             yield before
         else:
             yield Judged(before.index, before.case, before.observation, replace(before.verdict, confirmed=False))
 
 
-def _by_luck(judged: Judged) -> bool:
+def by_luck(judged: Judged) -> bool:
     """Whether what was seen is proof enough, although it need not come again."""
-    return any(call.threads for call in judged.case.calls) or any(seen.reports for seen in judged.observation.calls)
+    return any(call.threads or call.race for call in judged.case.calls) or any(seen.reports for seen in judged.observation.calls)
 
 
 def _usable(control: Judged) -> None:

@@ -39,10 +39,10 @@ def select(
     A glob that matches no case is a UsageError: a mistyped ``only`` would test less than was asked, and a stale skip hides
     nothing any more. NothingRan if no case is left that was asked for.
     """
-    wanted = [_used(glob, cases, "--only") for glob in only] or [matcher("*")]
+    wanted = [matching(glob, cases, "--only", "nothing would run") for glob in only] or [matcher("*")]
     reasons: dict[str, str] = {}
     for entry in skips:
-        pattern = _used(entry.glob, cases, "--skip")
+        pattern = matching(entry.glob, cases, "--skip", "the skip is stale")
         reasons |= {c.id: entry.reason for c in cases if pattern.match(c.id)}
     asked = {c.id for c in cases if any(w.match(c.id) for w in wanted)}
     chosen = [c for c in cases if c.id in asked or (controls and c.intent == "control")]
@@ -52,12 +52,12 @@ def select(
     return kept, {c.id: reasons[c.id] for c in chosen if c.id in reasons}
 
 
-def _used(glob: str, cases: Sequence[Case], option: str) -> re.Pattern[str]:
+def matching(glob: str, cases: Sequence[Case], where: str, so: str) -> re.Pattern[str]:
+    """The pattern of a glob; UsageError where it matches none of ``cases``, which says ``where`` it is, and what follows."""
     pattern = matcher(glob)
     if not any(pattern.match(c.id) for c in cases):
         ids = [c.id for c in cases]
         near = get_close_matches(glob, [*ids, *dict.fromkeys(i.partition("/")[0] + "/*" for i in ids)], 1, 0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        stale = "the skip is stale" if option == "--skip" else "nothing would run"
-        raise UsageError(f"{option} {glob!r} matches no case, so {stale}{hint}")
+        raise UsageError(f"{where} {glob!r} matches no case, so {so}{hint}")
     return pattern
