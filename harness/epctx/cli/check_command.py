@@ -21,8 +21,8 @@ from epctx.report import terminal
 from epctx.report.console import Output
 from epctx.report.jsonl import JsonLines
 from epctx.report.record import Footer, Header, Line, footer
-from epctx.run import baseline_file
 from epctx.run.baseline import Baseline, brought_up_to_date
+from epctx.run.baseline_file import NewFile, dumps, read
 from epctx.run.check import Judged, by_luck, check, judging
 from epctx.run.runner import Runner
 from epctx.run.select import select, skip
@@ -92,9 +92,9 @@ def command(
     listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()
     cases, skipped = select(listed, only, [skip(text) for text in skips], controls=True)
     every = list({c.id: c for c in (*(options.listed_cases() if baseline_paths and files else ()), *listed)}.values())
-    given = baseline_file.read(baseline_paths, every)
+    given = read(baseline_paths, every)
     with ExitStack() as stack:
-        fresh = stack.enter_context(baseline_file.NewFile(new_baseline)) if new_baseline else None
+        fresh = stack.enter_context(NewFile(new_baseline)) if new_baseline else None
         launch = options.prepared(target, console, sanitizer)
         report = stack.enter_context(JsonLines(json_path)) if json_path else None
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
@@ -141,11 +141,7 @@ def command(
         terminal.findings(console, [(j.case, j.verdict) for j in done], head, reasons, everything=everything)
         terminal.baselines(console, head, foot)
         if fresh:
-            lucky = {j.case.id for j in done if by_luck(j) or not j.verdict.confirmed}
-            entries = None if interrupted else brought_up_to_date(known, verdicts, stale, lucky)
-            if entries is not None:
-                fresh.write(baseline_file.dumps(entries, target, profile.name))
-            terminal.baseline_written(console, fresh.path, entries)
+            _write_baseline(console, fresh, known, done, head, foot)
         terminal.summary(console, head, foot)
         if report:
             for line in lines:
@@ -176,6 +172,15 @@ def _run(
         except KeyboardInterrupt:
             interrupted = True
     return sorted(done, key=lambda j: j.index), time.monotonic() - start, interrupted
+
+
+def _write_baseline(console: Output, fresh: NewFile, known: Baseline, done: list[Judged], head: Header, foot: Footer) -> None:
+    """Bring what is known up to date, unless an interrupt left too much open."""
+    lucky = {j.case.id for j in done if by_luck(j) or not j.verdict.confirmed}
+    entries = None if foot.interrupted else brought_up_to_date(known, [j.verdict for j in done], foot.stale, lucky)
+    if entries is not None:
+        fresh.write(dumps(entries, head.target, head.profile))
+    terminal.baseline_written(console, fresh.path, entries)
 
 
 def _exit_code(foot: Footer) -> int:
