@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.text import Text
 from epctx.attack import families
 from epctx.cli import options
 from epctx.errors import UsageError
+from epctx.faults import read
 from epctx.oracle import POLICIES, PROFILES, RULES, Profile
 from epctx.report.console import Output, indented
 from epctx.report.terminal import COLOURS
@@ -19,12 +20,13 @@ from epctx.run.select import matcher
 from epctx.target import kinds, weaknesses
 
 Row = tuple[str | Text, ...]
+WHAT = ("attacks", "cases", "rules", "targets", "weak", "profiles", "published")
 ROOM = 44
 """Columns that the last cell of an entry needs to stand beside the others."""
 
 
-@click.command(short_help="List attacks, cases, rules, targets, weak targets or profiles.")
-@click.argument("what", type=click.Choice(["attacks", "cases", "rules", "targets", "weak", "profiles"]), metavar="WHAT")
+@click.command(short_help="List attacks, cases, rules, targets, weak targets, profiles or published faults.")
+@click.argument("what", type=click.Choice(WHAT), metavar="WHAT")
 @click.option("--only", metavar="GLOB", help="Only entries whose name matches.")
 def command(what: str, only: str | None) -> None:
     """List WHAT, one entry a line; in a pipe the columns are separated by tabs.
@@ -36,8 +38,17 @@ def command(what: str, only: str | None) -> None:
     targets   the kinds of targets
     weak      the bundled targets with one fault each
     profiles  which rules must hold
+    published the published faults, and where they are described
     """
-    listed = {"attacks": _attacks, "cases": _cases, "rules": _rules, "targets": _targets, "weak": _weak, "profiles": _profiles}
+    listed: dict[str, Callable[[], Sequence[Row]]] = {
+        "attacks": _attacks,
+        "cases": _cases,
+        "rules": _rules,
+        "targets": _targets,
+        "weak": _weak,
+        "profiles": _profiles,
+        "published": _published,
+    }
     rows = listed[what]()
     if only:
         pattern = matcher(only)
@@ -101,3 +112,10 @@ def _terms(profile: Profile) -> str:
     words += [f"{rule} only noted: {what}" for rule, what in profile.departures.items()]
     words += [f"sources: {' '.join(profile.sources)}"] if profile.sources else []
     return "; ".join(words)
+
+
+def _published() -> Sequence[Row]:
+    return [
+        (f.id, f.target, f"{f.vulnerable}, fixed in {f.fixed}", f"{f.title}: {' '.join(f.sources)}")
+        for f in read(options.bundled_faults()).faults
+    ]

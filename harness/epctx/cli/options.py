@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -160,3 +161,16 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
     if not cases:
         raise UsageError(f"{', '.join(map(str, paths))}: there is no case in it.")
     return list(cases.values())
+
+
+def bundled_faults() -> Path:
+    """The file of published faults that comes with epctx."""
+    return Path(str(files("epctx_corpora").joinpath("published.toml")))
+
+
+def save(option: str, path: Path, text: str) -> None:
+    """Write what an option asks for; UsageError if its file cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written.") from None

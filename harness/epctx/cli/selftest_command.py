@@ -51,7 +51,7 @@ def command(jobs: int, unboxed: bool, only: str | None, repeat: int, save: Path 
     if not weak:
         raise UsageError(f"--only {only!r} matches no weak target (see `epctx list weak`).")
     if save:
-        _save(save, "")  # better told now than in some minutes
+        options.save("--save", save, "")  # better told now than in some minutes
     start = time.monotonic()
     with Runner(jobs=jobs, box="none" if unboxed else None) as runner, console.busy("") as status:
         matrix = selftest(
@@ -60,7 +60,7 @@ def command(jobs: int, unboxed: bool, only: str | None, repeat: int, save: Path 
     proven = matrix.proven if only is None else not matrix.alarms and not any(r.missed or r.stray for r in matrix.rows)
     _print(console, matrix, whole=only is None)
     if save:
-        _save(save, markdown(matrix))
+        options.save("--save", save, markdown(matrix))
     caught = sum(bool(r.broken) and not r.missed for r in matrix.rows)
     seconds = f"{time.monotonic() - start:.0f} s"
     text = f"\n{caught} of {plural(len(matrix.rows), 'weak target')} caught by every rule that they name, {seconds}"
@@ -68,13 +68,6 @@ def command(jobs: int, unboxed: bool, only: str | None, repeat: int, save: Path 
     verdict = "the suite proves its power" if proven else "the suite does not prove its power: see missed, stray and faults above"
     console.print(Text(verdict, style="bold green" if proven else "bold red"))
     sys.exit(0 if proven else 1)
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--save {path}: {error.strerror}; name a file that can be written.") from None
 
 
 def _print(console: Console, matrix: Matrix, *, whole: bool) -> None:

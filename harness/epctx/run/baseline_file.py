@@ -47,7 +47,7 @@ class BaselineFile(Struct, frozen=True):
             if wanted and not matcher(wanted).match(given):
                 raise UsageError(
                     f"{self.path}: this baseline is for the {key} {wanted!r}, and the run's is {given!r}; "
-                    f"give the right one, or change or take out that line if it is for both."
+                    f"give the right one, or take out the line if it is for both."
                 )
 
 
