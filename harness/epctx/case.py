@@ -21,6 +21,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from epctx.remember import remembered
+
 FORMAT = 1
 """Version of the case format; a file with another one is refused."""
 
@@ -361,8 +363,9 @@ class Call(Struct, frozen=True):
     @property
     def names(self) -> tuple[Name, ...]:
         """The names that it uses, in order: its own, or those of its shares."""
-        shares = self.threads.shares if self.threads else ()
-        return (*(() if self.name is None else (self.name,)), *(share.name for share in shares))
+        if self.threads:
+            return tuple([share.name for share in self.threads.shares])
+        return () if self.name is None else (self.name,)
 
     def of(self, share: Share) -> Call:
         """The call that a thread makes for a share, as a call by itself."""
@@ -380,6 +383,7 @@ class Call(Struct, frozen=True):
         )
 
     @property
+    @remembered()
     def as_used(self) -> Call:
         """The same without callbacks that are of no use: those that its provider does not advertise; all, for embedded data."""
         if self.embeds:
@@ -455,6 +459,7 @@ class Case(Struct, frozen=True):
         return self.id.partition("/")[0]
 
     @property
+    @remembered()
     def heavy(self) -> bool:
         """Whether the case costs seconds or gigabytes rather than microseconds."""
         contents = [e.content for e in self.world.entries if isinstance(e, File) and e.content]

@@ -20,7 +20,7 @@ def model_bytes(case: Case, root: bytes) -> bytes:
     """The serialised model of a case: its own nodes, or one EPContext node for each name of a call that comes from it."""
     if case.model.nodes:
         return _with_nodes(case.model, root)
-    return _with_names(tuple(raw(name, root) for c in case.calls if c.source == "model" for name in c.names))
+    return _with_names(tuple([raw(name, root) for call in case.calls if call.source == "model" for name in call.names]))
 
 
 @functools.lru_cache(maxsize=KEPT)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import mmap
 from typing import Literal, TypeAlias
 
 from epctx.case import TAIL, Content, Sanitizer, Struct, stream
@@ -16,7 +17,7 @@ Place: TypeAlias = Literal["inside", "outside", "above"]
 """Where an entry lies: in the model directory, elsewhere in the world, or above the world's root (in its margin)."""
 
 
-def digest(data: bytes | memoryview) -> str:
+def digest(data: bytes | mmap.mmap) -> str:
     """The name of some bytes: the first half of their SHA-256, in hex."""
     return hashlib.sha256(data).hexdigest()[:32]
 

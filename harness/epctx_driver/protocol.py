@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 PROTOCOL = 2
 INLINE_LIMIT = 32 * 1024
@@ -64,10 +63,12 @@ UNDEFINED, INT, INTS, FLOAT, FLOATS, STRING, STRINGS = range(7)
 """Members of OrtOpAttrType."""
 
 
+_PADDING = [bytes(-size % 8) for size in range(8)]
+
+
 def field(tag: int, data: bytes) -> bytes:
     """One field, padded to a multiple of 8 bytes."""
-    size = len(data)
-    return FIELD.pack(tag, size) + data + b"\0" * (-size % 8)
+    return FIELD.pack(tag, len(data)) + data + _PADDING[len(data) % 8]
 
 
 def message(kind: int, body: bytes) -> bytes:
@@ -75,16 +76,18 @@ def message(kind: int, body: bytes) -> bytes:
     return HEADER.pack(HEADER.size + len(body), kind) + body
 
 
-def fields(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message from ``offset`` on; ValueError if they do not fill it exactly."""
+def fields(data: bytes, offset: int) -> dict[int, list[bytes]]:
+    """The fields of a message from ``offset`` on, by tag, in order; ValueError if they do not fill it exactly."""
+    found: dict[int, list[bytes]] = {}
     end = len(data)
     while offset < end:
         tag, size = FIELD.unpack_from(data, offset)
         offset += FIELD.size
         if offset + size > end:
             raise ValueError(f"a message has a field {tag} of {size} bytes that it has no room for")
-        yield tag, data[offset : offset + size]
+        found.setdefault(tag, []).append(data[offset : offset + size])
         offset += size + -size % 8
+    return found
 
 
 STEPS = {

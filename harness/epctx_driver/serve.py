@@ -81,7 +81,7 @@ def _exactly(link: socket.socket, size: int) -> bytes:
 
 def _answer(loader: Loader, data: bytes) -> bytes:
     op, _, _, _, file_size, _ = protocol.REQUEST.unpack_from(data)
-    given = dict(protocol.fields(data, protocol.REQUEST.size))
+    given = {tag: values[0] for tag, values in protocol.fields(data, protocol.REQUEST.size).items()}
     os.chdir(given[protocol.CWD])
     request = Request(_NAMES[op], given.get(protocol.MODEL_PATH, b""), given.get(protocol.SESSION_MODEL, b""))
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -10,7 +10,7 @@ from tests.world.conftest import MODEL, SCENE, Stage, some_entries
 
 from epctx.case import Content, Dir, File, HardLink, Link, Mount, Name, World, content_of, stream
 from epctx.observation import content_digest, digest
-from epctx.world import ModelFile
+from epctx.world import LiveWorld, ModelFile
 
 pytestmark = pytest.mark.own_process
 
@@ -337,3 +337,45 @@ def test_a_replaced_name_leaves_the_others_of_its_inode_as_they_were(stage: Stag
     (stage.root / "model/t").rename(stage.root / "model/a")
     stage.live.events()
     assert [c.path for c in stage.live.changes()] == ["model/a"]
+
+
+# --- several worlds at once -------------------------------------------------------------------------------------------------
+
+
+def test_worlds_that_are_changed_at_once_see_what_others_do_and_not_how_they_are_made(stage: Stage) -> None:
+    stage.show()
+    inotify = stage.ground.inotify
+    others = [LiveWorld(stage.ground.plot()) for _ in range(3)]
+    with inotify.at_once():
+        for number, other in enumerate(others):
+            other.change_to(World((*SCENE, File(f"model/{number}.bin"))), MODEL, "model")
+            (stage.root / "outside/secret.bin").read_bytes()
+    assert [other.events() for other in others] == [(), (), ()]
+    assert touched(stage) == [("open", ("outside/secret.bin",), "outside")]
+    (stage.root / "model/good.bin").read_bytes()
+    Path(others[1].root, "model/1.bin").read_bytes()
+    with inotify.at_once():
+        Path(others[2].root, "model/2.bin").read_bytes()  # comes too late for what is asked here
+        seen = [[t.names for t in other.events()] for other in others]
+    assert seen == [[], [("model/1.bin",)], []]
+    assert [t.names for t in others[2].events()] == [("model/2.bin",)]
+    assert touched(stage) == [("open", ("model/good.bin",), "inside")]
+
+
+def test_what_was_done_to_a_world_is_repaired_although_worlds_are_changed_at_once(stage: Stage) -> None:
+    stage.show()
+    before = stage.picture()
+    (stage.root / "model/good.bin").write_bytes(b"spoilt")
+    (stage.root / "model/stray").mkdir()
+    with stage.ground.inotify.at_once():
+        stage.show()
+    assert touched(stage) == []
+    assert changed(stage) == {}
+    assert stage.picture() == before
+
+
+def test_a_model_that_shrinks_and_one_that_grows_are_replaced_whole(stage: Stage) -> None:
+    for data in (b"a model of some length", b"short", b"and one that is longer again", b"", b"x"):
+        stage.show(model=ModelFile("model/model.onnx", data))
+        assert (stage.root / "model/model.onnx").read_bytes() == data
+        assert touched(stage) == [("open", ("model/model.onnx",), "inside")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from epctx.case import Callback, raw, shown
+from epctx.case import Call, Callback, raw, shown
 from epctx.observation import CallbackSeen
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
 from epctx.spec.nodes import names_of
@@ -15,16 +15,16 @@ RETRIEVE = "Retrieve callbacks"
 OWNER = "EpContextData — zero-copy owning buffer"
 
 
-def script(look: Look) -> Callback | None:
+def script(call: Call) -> Callback | None:
     """The callback that answers a call; None where the file does, or where several threads call and have rules of their own."""
-    if look.call.threads is not None:
+    if call.threads is not None:
         return None
-    return look.call.write_callback if look.call.op == "write" else look.call.read_callback
+    return call.write_callback if call.op == "write" else call.read_callback
 
 
 def invocations(look: Look) -> list[CallbackSeen]:
     """The invocations of a call's callback, late ones apart, and those that it made itself by coming back to the target."""
-    callback = script(look)
+    callback = script(look.call)
     again = raw(callback.reenters, look.root).hex() if callback and callback.reenters is not None else None
     direction = "write" if look.call.op == "write" else "read"
     return [c for c in look.seen.callbacks if c.direction == direction and c.name != again and not c.late]
@@ -56,7 +56,8 @@ def _freed_once(look: Look, expected: str) -> Ruling:
     "spec",
     "critical",
     "Reference Helper: ep_context_data_utils",
-    applies=lambda look: look.returned and script(look) is not None and look.call.accessors,
+    calls=lambda call: script(call) is not None and call.accessors,
+    applies=lambda look: look.returned,
 )
 def no_file_access(look: Look) -> Ruling:
     """With a callback the payload's file is neither opened nor created, even if it exists.
@@ -73,7 +74,7 @@ def error_is_final(look: Look) -> Ruling:
     Only the application knows why it fails: a key that is refused must not end in a plaintext file, and its words are for the
     application's own log.
     """
-    callback = script(look)
+    callback = script(look.call)
     assert callback is not None
     text = raw(callback.text).partition(b"\0")[0].decode("utf-8", "backslashreplace")
     if look.returned and (look.seen.code, look.seen.message) != (callback.code, text):
@@ -126,7 +127,8 @@ def accessor_missing(look: Look) -> Ruling:
     "spec",
     "critical",
     "EPContext storage",
-    applies=lambda look: (look.call.op == "load" or look.call.embeds) and look.accepted and look.expect.outcome == "accept",
+    calls=lambda call: call.op == "load" or call.embeds,
+    applies=lambda look: look.accepted and look.expect.outcome == "accept",
 )
 def embed_bypasses(look: Look) -> Ruling:
     """With embed_mode = 1 neither a callback nor a file is used; with embed_mode = 0 each distinct name is read once.
@@ -202,7 +204,7 @@ def write_null_buffer(look: Look) -> Ruling:
     called = [f"{c.size} bytes" for c in invocations(look)]
     if look.expect.outcome == "refuse" and called:
         return Broken("the callback is not called", f"{look.happened}; it was called with {', '.join(called)}")
-    if look.accepted and script(look) is not None and called != ["0 bytes"]:
+    if look.accepted and script(look.call) is not None and called != ["0 bytes"]:
         return Broken("one call with 0 bytes", f"{look.happened}; calls with {', '.join(called) or 'nothing'}")
     return HELD
 

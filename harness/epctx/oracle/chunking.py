@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epctx.case import OK, Content, raw, shown, stream
+from epctx.case import OK, Call, Content, raw, shown, stream
 from epctx.observation import CallbackSeen, content_digest, digest
 from epctx.oracle.callbacks import WRITE, invocations, script
 from epctx.oracle.rule import HELD, Broken, Look, Noted, Ruling, rule
@@ -10,18 +10,29 @@ from epctx.oracle.rule import HELD, Broken, Look, Noted, Ruling, rule
 NOTHING = Content("", 0)
 
 
+def _delivers(call: Call) -> bool:
+    """Whether a call hands its payload to a write callback that takes it."""
+    callback = script(call)
+    return callback is not None and callback.code == OK and call.op == "write"
+
+
 def _delivered(look: Look) -> bool:
-    """Whether a payload went through a write callback that takes it."""
-    callback = script(look)
-    taken = callback is not None and callback.code == OK and look.call.op == "write"
-    return taken and look.accepted and look.expect.outcome == "accept"
+    """Whether it did so."""
+    return look.accepted and look.expect.outcome == "accept"
 
 
 def _sizes(pieces: list[CallbackSeen]) -> str:
     return ", ".join(str(c.size) for c in pieces) or "nothing"
 
 
-@rule("chunk.single-write", "spec", "high", WRITE, applies=lambda look: _delivered(look) and not look.profile.chunking)
+@rule(
+    "chunk.single-write",
+    "spec",
+    "high",
+    WRITE,
+    calls=_delivers,
+    applies=lambda look: _delivered(look) and not look.profile.chunking,
+)
 def single_write(look: Look) -> Ruling:
     """One invocation of the write callback for each name carries the whole payload, unless the target declares chunking.
 
@@ -36,7 +47,7 @@ def single_write(look: Look) -> Ruling:
     return HELD
 
 
-@rule("chunk.declared", "spec", "high", WRITE, applies=lambda look: _delivered(look) and look.profile.chunking)
+@rule("chunk.declared", "spec", "high", WRITE, calls=_delivers, applies=lambda look: _delivered(look) and look.profile.chunking)
 def declared(look: Look) -> Ruling:
     """Where a target declares chunking, the pieces of a name in call order are its payload, and nothing follows the last one.
 
@@ -44,7 +55,7 @@ def declared(look: Look) -> Ruling:
     """
     payload = look.call.payload or NOTHING
     whole, wanted = stream(payload.key, payload.size), raw(look.call.name or "", look.root).partition(b"\0")[0].hex()
-    callback = script(look)
+    callback = script(look.call)
     again = raw(callback.reenters, look.root).hex() if callback and callback.reenters is not None else None
     names = [wanted] if again is None else [wanted, again]
     mine = [c for c in look.seen.callbacks if c.direction == "write" and not c.late]
@@ -84,7 +95,7 @@ def _put_together(pieces: list[CallbackSeen], whole: bytes) -> Ruling:
     "spec",
     "low",
     WRITE,
-    applies=lambda look: look.accepted and len(_names(look)) > 1,
+    applies=lambda look: look.accepted and len(look.seen.callbacks) > 1 and len(_names(look)) > 1,
     informational=True,
 )
 def no_order_between_names(look: Look) -> Ruling:

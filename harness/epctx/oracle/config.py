@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from epctx.case import OK, Step
+from epctx.case import OK, Call, Step
 from epctx.observation import StepSeen
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
 from epctx.spec import config
@@ -23,7 +23,11 @@ def _steps(look: Look, rule_id: str) -> Iterator[tuple[int, Step, config.StepExp
 
 
 def _decides(rule_id: str) -> Callable[[Look], bool]:
-    return lambda look: look.call.op == "config" and any(_steps(look, rule_id))
+    return lambda look: any(_steps(look, rule_id))
+
+
+def _of_configs(call: Call) -> bool:
+    return call.op == "config"
 
 
 def _held(look: Look, rule_id: str) -> Ruling:
@@ -40,7 +44,7 @@ def _held(look: Look, rule_id: str) -> Ruling:
     return HELD
 
 
-@rule("config.null-arguments", "spec", "medium", HANDLE, applies=_decides(config.NULL_ARGUMENTS))
+@rule("config.null-arguments", "spec", "medium", HANDLE, calls=_of_configs, applies=_decides(config.NULL_ARGUMENTS))
 def null_arguments(look: Look) -> Ruling:
     """NULL options, outputs or config are refused, and the config that was there is left as it was.
 
@@ -49,7 +53,7 @@ def null_arguments(look: Look) -> Ruling:
     return _held(look, config.NULL_ARGUMENTS)
 
 
-@rule("config.unset-is-null", "spec", "high", HANDLE, applies=_decides(config.UNSET))
+@rule("config.unset-is-null", "spec", "high", HANDLE, calls=_of_configs, applies=_decides(config.UNSET))
 def unset_is_null(look: Look) -> Ruling:
     """With no callback the getters succeed, and give NULL for the function and for the state: both are overwritten.
 
@@ -58,7 +62,7 @@ def unset_is_null(look: Look) -> Ruling:
     return _held(look, config.UNSET)
 
 
-@rule("config.null-clears", "spec", "high", HANDLE, applies=_decides(config.CLEARED))
+@rule("config.null-clears", "spec", "high", HANDLE, calls=_of_configs, applies=_decides(config.CLEARED))
 def null_clears(look: Look) -> Ruling:
     """Registering NULL clears the function and the state, whatever state comes with it.
 
@@ -67,7 +71,7 @@ def null_clears(look: Look) -> Ruling:
     return _held(look, config.CLEARED)
 
 
-@rule("config.snapshot", "spec", "high", HANDLE, applies=_decides(config.SNAPSHOT))
+@rule("config.snapshot", "spec", "high", HANDLE, calls=_of_configs, applies=_decides(config.SNAPSHOT))
 def snapshot(look: Look) -> Ruling:
     """A config keeps what was registered when it was taken, also after the options changed or were released.
 
@@ -76,7 +80,7 @@ def snapshot(look: Look) -> Ruling:
     return _held(look, config.SNAPSHOT)
 
 
-@rule("config.release-null", "spec", "low", HANDLE, applies=_decides(config.RELEASE_NULL))
+@rule("config.release-null", "spec", "low", HANDLE, calls=_of_configs, applies=_decides(config.RELEASE_NULL))
 def release_null(look: Look) -> Ruling:
     """Releasing NULL does nothing, and as many configs as were taken are released, in any order, without a leak.
 
@@ -94,7 +98,7 @@ def release_null(look: Look) -> Ruling:
     return HELD
 
 
-@rule("config.does-not-own-state", "spec", "medium", HANDLE, applies=lambda look: look.call.op == "config")
+@rule("config.does-not-own-state", "spec", "medium", HANDLE, calls=_of_configs)
 def does_not_own_state(look: Look) -> Ruling:
     """The state is never freed or written: it is the application's, and means nothing to anybody else.
 

@@ -146,7 +146,14 @@ def by_policy(look: Look, rule_id: str) -> Ruling:
     return HELD
 
 
-@rule("contain.race", "hardened", "high", "Untrusted name handling", applies=lambda look: look.seen.race is not None)
+@rule(
+    "contain.race",
+    "hardened",
+    "high",
+    "Untrusted name handling",
+    calls=lambda call: call.race is not None,
+    applies=lambda look: look.seen.race is not None,
+)
 def race(look: Look) -> Ruling:
     """While names are swapped for links during the call, no outside byte is read and no outside file written.
 

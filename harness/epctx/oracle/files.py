@@ -88,7 +88,8 @@ def write_replaces(look: Look) -> Ruling:
     "spec",
     "high",
     "Read with file fallback",
-    applies=lambda look: look.accepted and look.expect.content is not None and not (look.call.race or look.call.resize),
+    calls=lambda call: call.race is None and call.resize is None,
+    applies=lambda look: look.accepted and look.expect.content is not None,
 )
 def exact(look: Look) -> Ruling:
     """Bytes and size are exact, NUL bytes and every size around the edges of buffers included.
@@ -123,7 +124,7 @@ def short_write_reported(look: Look) -> Ruling:
     return HELD
 
 
-@rule("size.file-changes", "hardened", "high", "Untrusted name handling", applies=lambda look: look.call.resize is not None)
+@rule("size.file-changes", "hardened", "high", "Untrusted name handling", calls=lambda call: call.resize is not None)
 def file_changes(look: Look) -> Ruling:
     """A file that shrinks or grows while it is read gives an error or a consistent snapshot, never uninitialised bytes.
 
@@ -160,7 +161,8 @@ def cap(look: Look) -> Ruling:
     "hardened",
     "medium",
     "Untrusted name handling",
-    applies=lambda look: look.call.op == "write" and look.refused and look.call.race is None,
+    calls=lambda call: call.op == "write" and call.race is None,
+    applies=lambda look: look.refused,
 )
 def atomic(look: Look) -> Ruling:
     """A failed write leaves the old file whole, and nothing beside it; readers never see a torn file.

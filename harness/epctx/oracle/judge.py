@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from epctx.case import Case, Expect, Struct
+from epctx.case import Call, Case, Expect, Struct
 from epctx.observation import Observation, Seen
 from epctx.oracle.profile import Profile, Scope, Tier, in_scope
 from epctx.oracle.rule import RULES, SEVERITIES, Look, Noted, Rule, Severity
+from epctx.remember import remembered
 from epctx.spec import predict
 
 Result: TypeAlias = Literal["pass", "note", "fail", "hang", "crash", "skip", "error"]
+_Conditional: TypeAlias = tuple[Rule, Callable[[Look], bool]]
 Outcome: TypeAlias = Literal["accepted", "refused", "hang", "crash", "exception"]
 
 
@@ -88,8 +91,22 @@ def applicable(look: Look) -> list[Rule]:
     All are of the profile's scope.
     """
     decider, scope = RULES[look.expect.rule], look.profile.scope
-    others = [rule for rule, condition in CONDITIONAL[scope] if condition(look) and rule is not decider]
+    others = [rule for rule, condition in _concerned(look.call, scope) if condition(look) and rule is not decider]
     return [decider, *others] if in_scope(decider.id, scope) else others
+
+
+def _concerned(call: Call, scope: Scope) -> list[_Conditional]:
+    """The rules of a scope with a condition of their own that say anything about such a call, each with the condition."""
+    known = _concerned_by_scope(call)
+    if scope not in known:
+        ours = [rule for rule in RULES.values() if in_scope(rule.id, scope) and rule.concerns(call)]
+        known[scope] = [(rule, rule.condition) for rule in ours if rule.condition is not None]
+    return known[scope]
+
+
+@remembered()
+def _concerned_by_scope(_call: Call) -> dict[Scope, list[_Conditional]]:
+    return {}
 
 
 def _result(observation: Observation, findings: list[Finding]) -> Result:
@@ -110,10 +127,3 @@ def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
     Runtime that negotiates where that matters; else the specification's."""
     as_stated = profile.platform == "posix" and (profile.negotiates or all(call.support is None for call in case.calls))
     return case.expect if case.expect and as_stated else predict(case, profile.platform, negotiates=profile.negotiates)
-
-
-SCOPES: tuple[Scope, ...] = ("contract", "effects")
-CONDITIONAL = {
-    scope: tuple((r, r.condition) for r in RULES.values() if r.condition is not None and in_scope(r.id, scope))
-    for scope in SCOPES
-}

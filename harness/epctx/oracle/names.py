@@ -83,11 +83,8 @@ def windows_device(look: Look) -> Ruling:
     "spec",
     "critical",
     "Untrusted name handling",
-    applies=lambda look: (
-        bool(look.call.read_callback if look.call.op == "read" else look.call.write_callback)
-        and bool(look.call.name)
-        and look.expect.outcome == "accept"
-    ),
+    calls=lambda call: bool(call.name) and (call.read_callback if call.op == "read" else call.write_callback) is not None,
+    applies=lambda look: look.expect.outcome == "accept",
 )
 def opaque_to_callback(look: Look) -> Ruling:
     """With a callback the name is passed byte for byte: slashes, `..`, absolute, spaces, UTF-8, long, control characters.
@@ -120,7 +117,8 @@ def embedded_nul(look: Look) -> Ruling:
     "hardened",
     "low",
     "Untrusted name handling",
-    applies=lambda look: look.refused and any(_control(b) for b in raw(look.call.name or "")),
+    calls=lambda call: any(map(_control, raw(call.name or ""))),
+    applies=lambda look: look.refused,
 )
 def log_safe(look: Look) -> Ruling:
     """Control characters of a name do not reach an error text raw.

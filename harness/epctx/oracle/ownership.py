@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epctx.case import Content
+from epctx.case import OK, Call
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
 
 OWNER = "EpContextData — zero-copy owning buffer"
@@ -10,15 +10,19 @@ LARGE = 1 << 20
 """Payloads from this size on (bytes) are large enough for a second copy to show."""
 
 
-def _delivered(look: Look) -> Content | None:
-    """What a scripted read callback handed over, if the call took it, it is not empty, and what becomes of it is seen."""
-    script = look.call.read_callback
-    content = script.content if script and script.code == 0 and script.size != 0 else None
-    taken = look.accepted and look.call.op == "read" and look.expect.outcome == "accept"
-    return content if content and content.size and taken and not look.seen.session else None
+def _delivers(call: Call) -> bool:
+    """Whether a scripted read callback hands something over."""
+    script = call.read_callback
+    content = script.content if script and script.code == OK and script.size != 0 else None
+    return call.op == "read" and content is not None and content.size > 0
 
 
-@rule("own.adopts", "spec", "high", OWNER, applies=lambda look: _delivered(look) is not None)
+def _delivered(look: Look) -> bool:
+    """Whether the call took it, and what becomes of it is seen."""
+    return look.accepted and look.expect.outcome == "accept" and not look.seen.session
+
+
+@rule("own.adopts", "spec", "high", OWNER, calls=_delivers, applies=_delivered)
 def adopts(look: Look) -> Ruling:
     """The output's data pointer is the callback's buffer: no copy is made.
 
@@ -28,7 +32,7 @@ def adopts(look: Look) -> Ruling:
     return HELD if output is not None and output.adopted else Broken("the callback's own buffer", "another buffer with the bytes")
 
 
-@rule("own.freed-once", "spec", "high", OWNER, applies=lambda look: _delivered(look) is not None)
+@rule("own.freed-once", "spec", "high", OWNER, calls=_delivers, applies=_delivered)
 def freed_once(look: Look) -> Ruling:
     """The adopted buffer is freed exactly once, on destruction or replacement, through its allocator.
 
@@ -42,7 +46,7 @@ def freed_once(look: Look) -> Ruling:
     return HELD
 
 
-@rule("own.moves", "spec", "medium", OWNER, applies=lambda look: look.call.moves and look.accepted)
+@rule("own.moves", "spec", "medium", OWNER, calls=lambda call: call.moves, applies=lambda look: look.accepted)
 def moves(look: Look) -> Ruling:
     """Move construction, move assignment, self-move and replacement leave no double free; the source is empty.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
 
 
-@rule("plain.no-plaintext", "spec", "critical", "Requirements", applies=lambda look: bool(look.call.secrets))
+@rule("plain.no-plaintext", "spec", "critical", "Requirements", calls=lambda call: bool(call.secrets))
 def no_plaintext(look: Look) -> Ruling:
     """With callbacks no file under the working, model, output and temporary directories holds the payload, at any time.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from epctx.case import OK, Case, Expect, File, Name, Struct, content_of, name_of, raw, shown
+from epctx.case import OK, Call, Case, Expect, File, Name, Struct, content_of, name_of, raw, shown
 from epctx.observation import Report, Seen, content_digest
 from epctx.oracle.profile import Profile, Tier
 from epctx.spec import model_directory
@@ -190,15 +190,19 @@ def report_words(reports: Sequence[Report]) -> str:
     return f"{first.summary}{place}{other}" + (f"; and {len(reports) - 1} more" if len(reports) > 1 else "")
 
 
+def _always(_what: object) -> bool:
+    return True
+
+
 class Rule:
     """One clause of the specification.
 
     ``statement`` is the first paragraph of the docstring of the function that judges it, ``why`` the rest. A rule with a
-    ``condition`` looks at every call that meets it; any other one only at calls that the specification decides by it.
-    An ``informational`` rule tells something for the report and is never broken.
+    ``condition`` looks at every call that meets it, if it ``concerns`` such calls at all; any other one only at calls that the
+    specification decides by it. An ``informational`` rule tells something for the report and is never broken.
     """
 
-    __slots__ = ("_test", "condition", "id", "informational", "severity", "source", "statement", "tier", "why")
+    __slots__ = ("_test", "concerns", "condition", "id", "informational", "severity", "source", "statement", "tier", "why")
 
     def __init__(
         self,
@@ -206,12 +210,15 @@ class Rule:
         tier: Tier,
         severity: Severity,
         source: str,
+        calls: Callable[[Call], bool] | None,
         applies: Callable[[Look], bool] | None,
         test: Callable[[Look], Ruling],
         informational: bool = False,
     ) -> None:
         self.id, self.tier, self.severity, self.source = id, tier, severity, source
-        self.condition, self._test, self.informational = applies, test, informational
+        self.concerns = calls or _always
+        self.condition = applies or (_always if calls else None)
+        self._test, self.informational = test, informational
         text = inspect.getdoc(test) or ""
         self.statement, _, self.why = (part.strip() for part in text.partition("\n\n"))
 
@@ -221,7 +228,7 @@ class Rule:
             return self._test(look)
         if look.expect.rule != self.id:
             return self._test(look)
-        return look.decided() or (self._test(look) if self.condition(look) else HELD)
+        return look.decided() or (self._test(look) if self.concerns(look.call) and self.condition(look) else HELD)
 
 
 RULES: dict[str, Rule] = {}
@@ -233,20 +240,22 @@ def rule(
     tier: Tier,
     severity: Severity,
     source: str,
+    calls: Callable[[Call], bool] | None = None,
     applies: Callable[[Look], bool] | None = None,
     informational: bool = False,
 ) -> Callable[[Callable[[Look], Ruling]], Callable[[Look], Ruling]]:
     """Register a function as the rule ``id``.
 
-    Without ``applies`` the rule looks at the calls that the specification decides by it (``expect.rule``), with it at every
-    call for which it answers true. ``source`` names the clause: a heading of the design document, or where else it is from.
-    An ``informational`` rule answers with ``Noted`` alone.
+    By itself a rule looks at the calls that the specification decides by it (``expect.rule``); with ``calls`` or ``applies`` at
+    every call for which both answer true. ``calls`` is what can be said before a call is made, and asked only once. ``source``
+    names the clause: a heading of the design document, or where else it is from. An ``informational`` rule answers with ``Noted``
+    alone.
     """
 
     def register(test: Callable[[Look], Ruling]) -> Callable[[Look], Ruling]:
         if id in RULES:
             raise ValueError(f"two rules have the id {id}")
-        RULES[id] = Rule(id, tier, severity, source, applies, test, informational)
+        RULES[id] = Rule(id, tier, severity, source, calls, applies, test, informational)
         return test
 
     return register

@@ -2,54 +2,56 @@
 
 from __future__ import annotations
 
-from epctx.case import Mount
+from epctx.case import Call, Mount
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, report_words, rule
 
 HANDLING = "Untrusted name handling"
 
 
-def _untrusted(look: Look) -> bool:
-    """Where a race or a mount leads out, the document's own checks are not asked: contain.race and contain.mount say it."""
-    mounted = look.expect.rule == "contain.mount" and any(
+def _untrusted(call: Call) -> bool:
+    """Whether a name comes from a model. Where a race leads out, contain.race says it, and the document's own checks do not."""
+    return call.source == "model" and call.race is None
+
+
+def _unmounted(look: Look) -> bool:
+    """Whether no mount leads out, which contain.mount would say."""
+    return look.expect.rule != "contain.mount" or not any(
         isinstance(e, Mount) and e.of is not None for e in look.case.world.entries
     )
-    return look.call.source == "model" and look.call.race is None and not mounted
 
 
-@rule("safe.no-outside-read", "spec", "critical", HANDLING, applies=_untrusted)
+@rule("safe.no-outside-read", "spec", "critical", HANDLING, calls=_untrusted, applies=_unmounted)
 def no_outside_read(look: Look) -> Ruling:
     """No byte of a file outside the model directory reaches the output or an error text, and no such file is opened.
 
     Whoever can choose `ep_cache_context` could otherwise read any file of the process: keys, other users' models, tokens. A
     file that is opened and only then refused counts too: opening alone can block, trigger a device, or reveal that it exists.
     """
-    allowed = look.allowed_names
     for path in look.seen.leaks:
-        if path not in allowed:
+        if path not in look.allowed_names:
             return Broken("no byte from outside the model directory", f"{look.happened}; it holds bytes of {path}", path)
     # what the call itself created holds nothing that it did not have before
     made = {name for touched in look.seen.touched if touched.what == "create" for name in touched.names}
     for touched in look.seen.touched:
-        if touched.what == "open" and touched.place != "inside" and not (allowed | made).intersection(touched.names):
+        if touched.what == "open" and touched.place != "inside" and not (look.allowed_names | made).intersection(touched.names):
             return Broken(
                 "no file outside the model directory is opened", f"{look.happened}; opened {touched.names[0]}", touched.names[0]
             )
     return HELD
 
 
-@rule("safe.no-outside-write", "spec", "critical", HANDLING, applies=_untrusted)
+@rule("safe.no-outside-write", "spec", "critical", HANDLING, calls=_untrusted, applies=_unmounted)
 def no_outside_write(look: Look) -> Ruling:
     """Nothing outside the model directory is created, changed, truncated, removed or renamed.
 
     A write that escapes turns a model into code execution: a plugin, a shell profile or a library in the right place is enough.
     """
-    allowed = look.allowed_names
     for change in look.seen.changes:
-        if change.place != "inside" and change.path not in allowed:
+        if change.place != "inside" and change.path not in look.allowed_names:
             kind = "created" if change.before.kind == "absent" else "removed" if change.after.kind == "absent" else "changed"
             return Broken("nothing outside the model directory changes", f"{look.happened}; {kind} {change.path}", change.path)
     for touched in look.seen.touched:
-        if touched.what != "open" and touched.place != "inside" and not allowed.intersection(touched.names):
+        if touched.what != "open" and touched.place != "inside" and not look.allowed_names.intersection(touched.names):
             return Broken(
                 "nothing outside the model directory changes",
                 f"{look.happened}; {touched.what} of {touched.names[0]}",
@@ -58,12 +60,15 @@ def no_outside_write(look: Look) -> Ruling:
     return HELD
 
 
-def _patient(look: Look) -> bool:
-    """Whether a hang breaks nothing else: what hangs in a race or a callback is judged by the rules on those."""
-    return look.call.race is None and look.expect.rule not in ("thread.not-serialised", "thread.reentrant")
-
-
-@rule("safe.no-hang", "spec", "high", HANDLING, applies=_patient)
+# what hangs in a race or a callback is judged by the rules on those
+@rule(
+    "safe.no-hang",
+    "spec",
+    "high",
+    HANDLING,
+    calls=lambda call: call.race is None,
+    applies=lambda look: look.expect.rule not in ("thread.not-serialised", "thread.reentrant"),
+)
 def no_hang(look: Look) -> Ruling:
     """The call returns within its time limit.
 
@@ -74,7 +79,7 @@ def no_hang(look: Look) -> Ruling:
     return HELD
 
 
-@rule("safe.no-crash", "spec", "high", "Backward Compatibility", applies=lambda look: True)
+@rule("safe.no-crash", "spec", "high", "Backward Compatibility", calls=lambda call: True)
 def no_crash(look: Look) -> Ruling:
     """No signal, abort, sanitizer report, or C++ exception across the C boundary.
 
@@ -89,13 +94,20 @@ def no_crash(look: Look) -> Ruling:
     return HELD
 
 
-def _own_words(look: Look) -> bool:
+def _own_words(call: Call) -> bool:
     """Whether an error needs a text: a callback's is passed on as it is, also where it has none."""
-    scripts = (look.call.read_callback, look.call.write_callback)
-    return look.refused and not any(s and s.code and not s.text for s in scripts)
+    scripts = (call.read_callback, call.write_callback)
+    return not any(s and s.code and not s.text for s in scripts)
 
 
-@rule("safe.error-has-text", "spec", "low", "Named-Buffer I/O Callbacks", applies=_own_words)
+@rule(
+    "safe.error-has-text",
+    "spec",
+    "low",
+    "Named-Buffer I/O Callbacks",
+    calls=_own_words,
+    applies=lambda look: look.refused,
+)
 def error_has_text(look: Look) -> Ruling:
     """An error carries a code other than OK and a non-empty message.
 

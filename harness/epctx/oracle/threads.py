@@ -14,7 +14,7 @@ from epctx.spec import predict
 CALLBACKS = "Named-Buffer I/O Callbacks"
 
 
-@rule("thread.no-cross-talk", "spec", "high", CALLBACKS, applies=lambda look: look.call.threads is not None)
+@rule("thread.no-cross-talk", "spec", "high", CALLBACKS, calls=lambda call: call.threads is not None)
 def no_cross_talk(look: Look) -> Ruling:
     """N threads over M names: every reader gets its own bytes, every callback its own state and name.
 

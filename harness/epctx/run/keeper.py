@@ -78,7 +78,7 @@ class Keeper:
 
     def observe(self, launch: Launch, case: Case) -> Observation:
         """Run a case. A crash or a hang that ends the driver is that of the call that was made."""
-        root = os.fsdecode(self.world.plot.root)
+        root = self.world.root
         try:
             obstacle = self.obstacle(self.started(launch, case.limits, guarded(case)), case)
             if obstacle:
@@ -110,8 +110,7 @@ class Keeper:
         """The driver for a target under these limits, started if need be. TargetError if the target does not load."""
         if self.session is None or not self.session.serves(launch, limits, guarded):
             self.end()
-            home = os.fsdecode(self.world.plot.root + b"/outside")
-            self.session = Session(self.box, launch, limits, home, guarded=guarded)
+            self.session = Session(self.box, launch, limits, self.world.root + "/outside", guarded=guarded)
         return self.session
 
     def end(self) -> None:

@@ -6,18 +6,17 @@ of its own, and so a watch of its own. While the driver reads in some, the keepe
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 
 from epctx.case import Case, Dir, File, HardLink, Limits, Link
 from epctx.observation import Observation, Seen
+from epctx.remember import remembered
 from epctx.run.keeper import Keeper, guarded
 from epctx.run.session import Answer, Session
 from epctx.target import Launch
 from epctx.target.driver import BadReply
-from epctx.world import CannotBuild, LiveWorld
+from epctx.world import SCRATCH, CannotBuild, LiveWorld
 from epctx_driver import protocol
 
 GROUP = 16
@@ -28,8 +27,9 @@ def observe_all(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> list[O
     """Run cases: the plain reads first, in the lane, then one by one all others and those that the lane came to nothing with."""
     lane = Lane(keeper, launch, cases)
     lane.run()
-    order = sorted(range(len(cases)), key=lambda index: guarded(cases[index]))  # each kind of driver is started once
-    one_by_one = {index: keeper.observe(launch, cases[index]) for index in order if index not in lane.seen}
+    others = [index for index in range(len(cases)) if index not in lane.seen]
+    others.sort(key=lambda index: guarded(cases[index]))  # each kind of driver is started once
+    one_by_one = {index: keeper.observe(launch, cases[index]) for index in others}
     seen = [lane.seen.get(index) or one_by_one[index] for index in range(len(cases))]
     if lane.lost is not None and not _ended(seen[lane.lost]):  # the driver died in that read, and does not if it is made again
         seen[lane.lost] = lane.observation(lane.lost, keeper.world, Seen("crash", detail=lane.how_lost))
@@ -61,44 +61,60 @@ class Lane:
         session, worlds = self._keeper.started(self._launch, Limits()), self._keeper.more_worlds
         plain = [index for index in plain if not self._keeper.obstacle(session, self._cases[index])]
         for start in range(0, len(plain), GROUP):
-            made: list[tuple[int, LiveWorld]] = []
-            messages: list[bytes] = []
             half = worlds[:GROUP] if start // GROUP % 2 else worlds[GROUP:]
-            for index, world in zip(plain[start : start + GROUP], half, strict=False):
-                try:
-                    messages += self._keeper.set_up(world, self._cases[index], session)
-                except CannotBuild:
-                    continue
-                made.append((index, world))
+            ready, messages = self._set_up(session, plain[start : start + GROUP], half)
             session.driver.send(b"".join(messages))  # where nobody is there to take it, no answer comes either
-            self._waiting.extend(made)
-            if not self._take(session, leave=len(made)):
+            self._waiting.extend(ready)
+            if not self._take(session, leave=len(ready)):
                 return
         self._take(session, leave=0)
 
     def observation(self, index: int, world: LiveWorld, seen: Seen) -> Observation:
         """What was seen of one of the cases in its world."""
-        return Observation(self._cases[index].id, self._launch.target, os.fsdecode(world.plot.root), (seen,))
+        return Observation(self._cases[index].id, self._launch.target, world.root, (seen,))
+
+    def _set_up(
+        self, session: Session, group: Sequence[int], worlds: Sequence[LiveWorld]
+    ) -> tuple[list[tuple[int, LiveWorld]], list[bytes]]:
+        """Bring about the worlds of a group of cases; those that are ready, and the requests for their reads."""
+        ready: list[tuple[int, LiveWorld]] = []
+        messages: list[bytes] = []
+        with self._keeper.ground.inotify.at_once():
+            for index, world in zip(group, worlds, strict=False):
+                try:
+                    messages += self._keeper.set_up(world, self._cases[index], session)
+                except CannotBuild:
+                    continue
+                ready.append((index, world))
+        return ready, messages
 
     def _take(self, session: Session, leave: int) -> bool:
         """Take what was seen of the oldest reads, until ``leave`` wait. False if the driver is gone or stuck, and was ended."""
-        while len(self._waiting) > leave:
+        answered: list[tuple[int, LiveWorld, bytes]] = []
+        alive = True
+        while alive and len(self._waiting) > leave:
             index, world = self._waiting.popleft()
             try:
                 data = session.driver.reply()
-            except BadReply as error:
-                self.lost, self.how_lost = index, str(error)
-                self._keeper.end()
-                return False
-            if not data:
-                if data is not None:
+                if data == b"":
                     self.lost, self.how_lost = index, session.how_it_ended()
-                self._keeper.end()
-                return False
-            with suppress(Exception):  # a fault of ours shows again, with its reason, when the case runs by itself
-                seen = self._keeper.gather(world, self._cases[index].calls[0], Answer("reply", data), session)
+            except BadReply as error:
+                data, self.lost, self.how_lost = None, index, str(error)
+            if data:
+                answered.append((index, world, data))
+            alive = bool(data)
+        with self._keeper.ground.inotify.at_once():
+            for index, world, data in answered:
+                try:
+                    seen = self._keeper.gather(world, self._cases[index].calls[0], Answer("reply", data), session)
+                except Exception:  # a fault of ours shows again, with its reason, when the case runs by itself
+                    continue
+                if any(touched.names[0].startswith(SCRATCH) for touched in seen.touched):  # whose file it is shows only then, too
+                    continue
                 self.seen[index] = self.observation(index, world, seen)
-        return True
+        if not alive:
+            self._keeper.end()
+        return alive
 
 
 def _ended(observation: Observation) -> bool:
@@ -106,6 +122,7 @@ def _ended(observation: Observation) -> bool:
     return any(seen.ended in ("crash", "hang") for seen in observation.calls)
 
 
+@remembered()
 def _plain(case: Case) -> bool:
     """Whether a case is a single read of small files by name, in a world in which nothing can block."""
     if len(case.calls) != 1 or case.limits != Limits():

@@ -82,7 +82,7 @@ class Runner:
             while batches or pending:
                 while batches and len(pending) < 2 * self.jobs:
                     indexes = batches.pop()
-                    packed = msgspec.msgpack.encode([cases[i] for i in indexes])
+                    packed = [msgspec.msgpack.encode(cases[i]) for i in indexes]
                     pending[self._submit(worker.observe, target, packed, alone)] = indexes
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import time
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from epctx.box import Box, Ended, Watchdog, free_fifos
-from epctx.case import Limits
+from epctx.case import Limits, Struct
 from epctx.errors import TargetError
 from epctx.lookout import Lookout, guarded_process, why_no_doors
 from epctx.observation import Report
@@ -29,7 +29,7 @@ PRINTED = 400
 """Characters of a target's last output that are kept as evidence of a crash."""
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True):
     """How a call ended: with a reply, as a reply only after a FIFO was ``freed``, as a ``hang``, or with a ``crash``."""
 
     how: Literal["reply", "freed", "hang", "crash"]

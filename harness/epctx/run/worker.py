@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import signal
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,8 +19,8 @@ from epctx.target import Launch
 
 _box: Strength | None = None
 _keeper: list[Keeper] = []
+_unpack_case = msgspec.msgpack.Decoder(Case)
 _launch = msgspec.msgpack.Decoder(Launch)
-_cases = msgspec.msgpack.Decoder(list[Case])
 
 
 def start(box: Strength | None) -> None:
@@ -47,6 +49,12 @@ def _end(*_: object) -> None:
         os._exit(0)
 
 
+@functools.lru_cache(maxsize=4096)
+def _case(packed: bytes) -> Case:
+    """A case. One that comes again, for another target, is the same object, of which much is remembered."""
+    return _unpack_case.decode(packed)
+
+
 def keeper() -> Keeper:
     """The keeper of this process. HarnessError if there is no place for a world, or no box."""
     if not _keeper:
@@ -60,9 +68,9 @@ def conditions(launch: bytes) -> Conditions:
     return keeper().conditions(_launch.decode(launch))
 
 
-def observe(launch: bytes, cases: bytes, alone: bool) -> bytes:
+def observe(launch: bytes, cases: Sequence[bytes], alone: bool) -> bytes:
     """Run packed cases on a packed target, ``alone`` each in a new driver; packed observations."""
-    kept, target, unpacked = keeper(), _launch.decode(launch), _cases.decode(cases)
+    kept, target, unpacked = keeper(), _launch.decode(launch), list(map(_case, cases))
     if alone:
         return msgspec.msgpack.encode([kept.observe_alone(target, case) for case in unpacked])
     return msgspec.msgpack.encode(observe_all(kept, target, unpacked))

@@ -6,10 +6,11 @@ import functools
 from dataclasses import dataclass
 
 from epctx.case import Case, Content, Link, Mount, Name, Platform, World, name_of, raw
+from epctx.remember import remembered
 from epctx.spec.tree import ROOT, Node, Place, Tree, components
 
 KEPT = 512
-"""Settings that are remembered; the cases of a family, and of a campaign, share few worlds."""
+"""Worlds whose settings are remembered; the cases of a family, and of a campaign, share few."""
 
 
 @dataclass(slots=True)
@@ -77,19 +78,17 @@ def _base(tree: Tree, given: bytes) -> Base:
     return Base(place, plain, length, real)
 
 
-_scenes: dict[tuple[int, Name, Name, Platform], tuple[World, Scene]] = {}
-
-
 def scene_of(case: Case, platform: Platform) -> Scene:
     """The setting of a case, shared between cases with the same world object: nothing may be changed in it."""
-    key = (id(case.world), case.model.path, case.model.given, platform)
-    found = _scenes.get(key)
-    if found is None:
-        if len(_scenes) >= KEPT:
-            del _scenes[next(iter(_scenes))]
-        # the world is kept beside its setting, so that its id cannot be given to another one
-        found = _scenes[key] = case.world, new_scene(case, platform)
-    return found[1]
+    scenes, key = _scenes(case.world), (case.model.path, case.model.given, platform)
+    if key not in scenes:
+        scenes[key] = new_scene(case, platform)
+    return scenes[key]
+
+
+@remembered(KEPT)
+def _scenes(_world: World) -> dict[tuple[Name, Name, Platform], Scene]:
+    return {}
 
 
 def new_scene(case: Case, platform: Platform) -> Scene:
@@ -97,6 +96,7 @@ def new_scene(case: Case, platform: Platform) -> Scene:
     return Scene(Tree(case.world, case.model.path, fold=platform == "windows"), case.model.given, platform)
 
 
+@remembered()
 def model_directory(case: Case) -> Name | None:
     """The world path of the model directory of a case, links resolved ("": the root); None for a model from memory.
 

@@ -8,13 +8,15 @@ import select
 import socket
 import struct
 import time
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from msgspec import UnsetType
+from msgspec.structs import replace
 
-from epctx.case import Call, raw, stream
+from epctx.case import Call, Struct, raw, stream
 from epctx.errors import HarnessError
 from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, ThreadsSeen, digest
+from epctx.remember import remembered
 from epctx.target import wire
 from epctx_driver import protocol
 
@@ -24,7 +26,7 @@ LOOK = 0.05
 """Seconds after which waiting for an answer is interrupted for a look at what the driver does."""
 
 
-class Reply(NamedTuple):
+class Reply(Struct, frozen=True):
     """A driver's answer: the part of ``Seen`` that only it knows, the output's bytes, and whether ``held`` could not be had.
 
     ``fault`` is why it says nothing about the target, in words; usually nothing.
@@ -70,8 +72,9 @@ class Driver:
         """
         if seconds < LOOK and not self._received and not select.select([self.link], [], [], seconds)[0]:
             return None
-        received, deadline = self._received, time.monotonic() + seconds
-        while len(received) < self._wanted():
+        received, deadline = self._received, 0.0
+        while len(received) < (size := self._wanted()):
+            deadline = deadline or time.monotonic() + seconds
             try:
                 part = self.link.recv(1 << 14)  # one system call, where a timeout in Python would take two
             except BlockingIOError:
@@ -83,9 +86,9 @@ class Driver:
             if not part:
                 return b""
             received += part
-        size = protocol.HEADER.unpack_from(received)[0]
-        self._received = received[size:]
-        return bytes(received[:size])
+        message = bytes(received[:size])
+        del received[:size]
+        return message
 
     def _wanted(self) -> int:
         """How many bytes of the next message are wanted before it can be taken. BadReply if it cannot be a message."""
@@ -107,31 +110,20 @@ def request(
     A payload of more than the inline limit is put into the bulk memory ``bulk``.
     """
     parts: list[bytes] = [protocol.field(protocol.CWD, cwd)]
-    flags = protocol.GRAPH if call.source == "model" else 0
-    flags |= (
-        (protocol.HELD if call.held else 0)
-        | (protocol.MOVES if call.moves else 0)
-        | (0 if call.accessors else protocol.NO_ACCESSORS)
-    )
-    flags |= (protocol.LINGERS if call.lingers else 0) | (protocol.EMPTY_CONFIG if call.config else 0)
-    size = 0
+    flags, size = _flags(call), 0
     if name is not None:
         parts.append(protocol.field(protocol.NAME, name))
     if call.source == "model":
         parts.append(protocol.field(protocol.MODEL_PATH, model_path))
     if call.op == "write":
-        if not isinstance(call.fallback, UnsetType):
-            flags |= protocol.SEPARATE_FALLBACK
-            if call.fallback is not None:
-                parts.append(protocol.field(protocol.FALLBACK, raw(call.fallback, root)))
+        if not isinstance(call.fallback, UnsetType) and call.fallback is not None:
+            parts.append(protocol.field(protocol.FALLBACK, raw(call.fallback, root)))
         payload = call.payload
         if payload is None:
-            flags |= protocol.NULL_PAYLOAD
             size = call.null_size
         else:
             data, size = stream(payload.key, payload.size), payload.size
-            if size > protocol.INLINE_LIMIT:
-                flags |= protocol.PAYLOAD_IN_BULK
+            if flags & protocol.PAYLOAD_IN_BULK:
                 os.ftruncate(bulk, size)
                 _write_all(bulk, data)
             else:
@@ -148,6 +140,24 @@ def request(
     return protocol.message(protocol.REQUEST_KIND, fixed + b"".join(parts))
 
 
+@remembered()
+def _flags(call: Call) -> int:
+    """What is particular about a call."""
+    writes, payload = call.op == "write", call.payload
+    asked = {
+        protocol.GRAPH: call.source == "model",
+        protocol.HELD: call.held,
+        protocol.MOVES: call.moves,
+        protocol.NO_ACCESSORS: not call.accessors,
+        protocol.LINGERS: call.lingers,
+        protocol.EMPTY_CONFIG: call.config,
+        protocol.SEPARATE_FALLBACK: writes and not isinstance(call.fallback, UnsetType),
+        protocol.NULL_PAYLOAD: writes and payload is None,
+        protocol.PAYLOAD_IN_BULK: writes and payload is not None and payload.size > protocol.INLINE_LIMIT,
+    }
+    return sum(flag for flag, is_so in asked.items() if is_so)
+
+
 def _write_all(fd: int, data: bytes) -> None:
     done = 0
     while done < len(data):
@@ -158,24 +168,18 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     """What a reply says about a call: status, output, memory, callbacks. The output may be a view, valid until the next call."""
     flags, code, size, nanoseconds, *counts = protocol.REPLY.unpack_from(data, protocol.HEADER.size)
     allocated, freed, live, bad, caller, peak, largest, statuses, released, bad_releases = counts
-    fields: dict[int, list[bytes]] = {}
-    for tag, value in protocol.fields(data, protocol.HEADER.size + protocol.REPLY.size):
-        fields.setdefault(tag, []).append(value)
-    message = fields.get(protocol.MESSAGE, [b""])[0].decode("utf-8", "backslashreplace")
-    thrown = fields.get(protocol.EXCEPTION)
+    fields = protocol.fields(data, protocol.HEADER.size + protocol.REPLY.size)
     output: bytes | mmap.mmap = b""
     seen_output = None
     if call.op == "read" and not call.threads:
-        output = fields.get(protocol.OUTPUT, [b""])[0]
+        output = _first(fields, protocol.OUTPUT)
         if flags & protocol.OUTPUT_IN_BULK:
             output = _bulk_view(bulk, protocol.SIZE.unpack(output)[0])
-        seen_output = Output(size, digest(memoryview(output)), bool(flags & protocol.OUTPUT_NULL), bool(flags & protocol.ADOPTED))
-    race, threads = fields.get(protocol.RACE_COUNT), fields.get(protocol.THREAD_COUNT)
+        seen_output = Output(size, digest(output), bool(flags & protocol.OUTPUT_NULL), bool(flags & protocol.ADOPTED))
     seen = Seen(
         "exception" if flags & protocol.THREW else "returned",
-        detail=thrown[0].decode("utf-8", "backslashreplace") if thrown else "",
         code=code,
-        message=message,
+        message=_first(fields, protocol.MESSAGE).decode("utf-8", "backslashreplace"),
         output=seen_output,
         memory=Memory(
             allocated,
@@ -191,16 +195,31 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
             released,
             bad_releases,
         ),
-        callbacks=tuple(_callback(record, bulk) for record in fields.get(protocol.CALLBACK, ())),
-        moves=tuple(m.decode() for m in fields.get(protocol.MOVE_FAULT, ())),
-        race=RaceSeen(*protocol.RACE_COUNTS.unpack(race[0])) if race else None,
-        threads=_threads(threads[0]) if threads else None,
-        names=tuple(n.hex() for n in fields.get(protocol.LOADED_NAME, ())),
-        steps=tuple(map(wire.step_seen, fields.get(protocol.STEP_RESULT, ()))),
         seconds=nanoseconds / 1e9,
     )
-    fault = fields.get(protocol.SESSION_FAULT, [b""])[0].decode()
-    return Reply(seen, output, bool(flags & protocol.NOT_HELD), fault)
+    if fields.keys() <= _OF_PLAIN_READS:
+        return Reply(seen, output, bool(flags & protocol.NOT_HELD))
+    race, threads = _first(fields, protocol.RACE_COUNT), _first(fields, protocol.THREAD_COUNT)
+    seen = replace(
+        seen,
+        detail=_first(fields, protocol.EXCEPTION).decode("utf-8", "backslashreplace"),
+        callbacks=tuple([_callback(record, bulk) for record in fields.get(protocol.CALLBACK, ())]),
+        moves=tuple(map(bytes.decode, fields.get(protocol.MOVE_FAULT, ()))),
+        race=RaceSeen(*protocol.RACE_COUNTS.unpack(race)) if race else None,
+        threads=_threads(threads) if threads else None,
+        names=tuple(map(bytes.hex, fields.get(protocol.LOADED_NAME, ()))),
+        steps=tuple(map(wire.step_seen, fields.get(protocol.STEP_RESULT, ()))),
+    )
+    return Reply(seen, output, bool(flags & protocol.NOT_HELD), _first(fields, protocol.SESSION_FAULT).decode())
+
+
+_OF_PLAIN_READS = {protocol.OUTPUT, protocol.MESSAGE}
+"""The tags of the fields that most replies have, and no others."""
+
+
+def _first(fields: Mapping[int, Sequence[bytes]], tag: int) -> bytes:
+    """The first field with a tag; empty if there is none."""
+    return fields[tag][0] if tag in fields else b""
 
 
 def _bulk_view(bulk: int, size: int) -> mmap.mmap:

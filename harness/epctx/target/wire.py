@@ -111,9 +111,7 @@ class Hello(Struct, frozen=True):
 
 def hello(data: bytes) -> Hello:
     """Read the driver's hello (a whole message); HarnessError for another protocol."""
-    texts: list[dict[str, Any]] = [
-        json.loads(value) for tag, value in fields(data, protocol.HEADER.size) if tag == protocol.HELLO_TEXT
-    ]
+    texts: list[dict[str, Any]] = [json.loads(value) for value in fields(data, protocol.HEADER.size).get(protocol.HELLO_TEXT, [])]
     if len(texts) != 1 or texts[0].get("protocol") != protocol.PROTOCOL:
         raise HarnessError("The driver speaks another version of the protocol; remove the build cache and run again.")
     text = texts[0]

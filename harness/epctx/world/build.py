@@ -77,6 +77,8 @@ class Builder:
 
     def finish(self) -> None:
         """Do what must come after all entries are made. Raises CannotBuild."""
+        if not self._last:
+            return
         last, self._last = self._last, []
         for action in last:
             try:
@@ -99,13 +101,13 @@ class Builder:
         done = os.pwrite(self._model_fd, data, 0)
         while done < len(data):
             done += os.pwrite(self._model_fd, memoryview(data)[done:], done)
-        if len(data) != self._model_size:
+        if len(data) < self._model_size:
             os.ftruncate(self._model_fd, len(data))
-            self._model_size = len(data)
+        self._model_size = len(data)
         return os.fstat(self._model_fd)
 
     def remove(self, path: bytes) -> None:
-        """Remove an entry, whatever it is by now, and what is in it."""
+        """Remove an entry, if it is there, whatever it is by now, and what is in it."""
         directory, name = split(path)
         remove(name, self.directories[directory])
 

@@ -17,13 +17,15 @@ def empty(directory: int) -> None:
 
 
 def remove(name: bytes, directory: int) -> None:
-    """Remove the entry ``name`` of a directory, with all that is in it. Mount points must be gone already.
+    """Remove the entry ``name`` of a directory, if there is one, with all that is in it. Mount points must be gone already.
 
     A tree is flattened while it is removed (a directory found in it is renamed to lie beside it), so that its depth costs neither
     recursion nor descriptors.
     """
     try:
         os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        return
     except IsADirectoryError:
         _remove_tree(name, directory)
     except PermissionError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TypeAlias
 
 from epctx.case import Content, Entry, Fifo, File, Name, Struct, World, content_of, shown, stream, token
 from epctx.errors import EpctxError
 from epctx.observation import content_digest, digest
+from epctx.remember import remembered
 from epctx.world.paths import path_of, text_of
 
 LARGEST_DIGESTED = 64 << 20
@@ -34,18 +34,21 @@ Plan: TypeAlias = dict[bytes, Declared]
 
 def plan_of(world: World, model: ModelFile | None) -> Plan:
     """The plan for a world with the model file in it. Raises CannotBuild where two things are to stand at one path."""
-    plan: Plan = {}
-    for entry in world.entries:
-        path = path_of(entry.path)
-        if path in plan:
-            raise CannotBuild(f"{shown(entry.path)} is declared twice")
-        plan[path] = entry
+    plan = _plan_of(world).copy()
+    if len(plan) < len(world.entries):
+        twice = next(entry for entry in world.entries if plan[path_of(entry.path)] is not entry)
+        raise CannotBuild(f"{shown(twice.path)} is declared twice")
     if model is not None and plan.setdefault(path_of(model.path), model) is not model:
         raise CannotBuild(f"{shown(model.path)} is declared, and the model file must lie there")
     return plan
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered()
+def _plan_of(world: World) -> Plan:
+    return {path_of(entry.path): entry for entry in world.entries}
+
+
+@remembered()
 def content(file: File) -> Content:
     """What a file holds."""
     return content_of(file)

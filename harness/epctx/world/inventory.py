@@ -38,8 +38,9 @@ class Inventory:
         self.digests.pop(path, None)
         if found is None:
             return None
-        self._unname(found[1:3], path)
-        return None if found[1:3] in self._names else found[1:3]
+        inode = found[1:3]
+        self._unname(inode, path)
+        return None if inode in self._names else inode
 
     def names_of(self, inode: Inode) -> list[bytes]:
         """All paths of an inode that is not a directory; none if it is not known."""

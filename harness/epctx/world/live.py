@@ -14,8 +14,8 @@ from epctx.observation import Change, Place, State, Touched, digest
 from epctx.world.differences import Signature, open_parent, read_digest, state_of
 from epctx.world.entries import ModelFile, content, digest_of, plan_of
 from epctx.world.paths import join, path_of, place_of, split, text_of
-from epctx.world.plot import Plot
-from epctx.world.standing import SCRATCH, Standing
+from epctx.world.plot import SCRATCH, Plot
+from epctx.world.standing import Standing
 from epctx.world.watch import Event, Inode
 
 _WHAT: dict[int, Literal["open", "create", "modify", "delete", "move", "attributes"]] = {
@@ -32,13 +32,15 @@ _WRITTEN = syscalls.IN_MODIFY | syscalls.IN_CLOSE_WRITE
 
 
 class LiveWorld:
-    """The one world on a plot. For each case ``change_to``, and for each of its calls ``events``, then, where that saw more
-    than opens (``disturbed``) or the call was a write, ``changes``. What a case left is repaired by the next ``change_to``.
+    """The one world on a plot, with its root at the real path ``root``.
+
+    For each case ``change_to``, and for each of its calls ``events``, then, where that saw more than opens (``disturbed``) or the
+    call was a write, ``changes``. What a case left is repaired by the next ``change_to``.
     """
 
     def __init__(self, plot: Plot) -> None:
         """Start with an empty world."""
-        self.plot = plot
+        self.plot, self.root = plot, os.fsdecode(plot.root)
         self.disturbed = False
         self.overrun = False
         """Whether more was touched since ``change_to`` than the kernel kept events of."""
@@ -215,11 +217,15 @@ class LiveWorld:
         if not size:
             return ()
         inventory = self._standing.inventory
-        holders = [path for path, known in inventory.digests.items() if known == wanted]
-        for path, found in inventory.signatures.items():
-            if found[3] == size and path not in inventory.digests and self._planned_digest(path) == wanted:
+        signatures, digests = inventory.signatures, inventory.digests
+        holders = [path for path, known in digests.items() if known == wanted]
+        for path in self._standing.plan:
+            found = signatures.get(path)
+            if found and found[3] == size and path not in digests and self._planned_digest(path) == wanted:
                 holders.append(path)
-        return tuple(dict.fromkeys(text_of(name) for path in holders for name in inventory.names_at(path)))
+        if not holders:
+            return ()
+        return tuple(dict.fromkeys([text_of(name) for path in holders for name in inventory.names_at(path)]))
 
     def _planned_digest(self, path: bytes) -> str:
         """The digest of the file that was declared at a path; empty where none was."""
@@ -254,7 +260,7 @@ class LiveWorld:
         """An absolute path as observations write it; one outside world, margin and the directory for temporary files stays so."""
         root, scratch = self.plot.root, self.plot.scratch
         if absolute.startswith(scratch + b"/"):
-            return text_of(SCRATCH + absolute[len(scratch) :])
+            return SCRATCH + text_of(absolute[len(scratch) :])
         above = self.plot.places[0]
         return text_of(os.path.relpath(absolute, root) if absolute.startswith(above + b"/") else absolute)
 

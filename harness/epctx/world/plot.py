@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 MARGIN = (b"4", b"3", b"2", b"1")
 ROOT = b"world"
+SCRATCH = "../" * (len(MARGIN) + 1) + "tmp"
+"""What observations call the directory for temporary files, which all worlds of a ground share."""
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
@@ -44,8 +45,7 @@ class Plot:
         mode = stat.S_IMODE(os.fstat(directory).st_mode)
         os.fchmod(directory, mode | 0o200)
         for name in self._chain:
-            with contextlib.suppress(FileNotFoundError):
-                remove(name, directory)
+            remove(name, directory)
             os.mkdir(name, 0o755, dir_fd=directory)
             if self.account.changes:
                 os.chown(name, self.account.uid, self.account.gid, dir_fd=directory, follow_symlinks=False)

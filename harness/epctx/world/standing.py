@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 
-from epctx.case import Dir, Fifo, File, HardLink, Mount
+from epctx.case import Fifo, File, HardLink, Mount
 from epctx.world.build import Builder
 from epctx.world.differences import Signature, scan, signature
 from epctx.world.entries import CannotBuild, Declared, ModelFile, Plan, mark_of
 from epctx.world.feed import Feeder
 from epctx.world.inventory import Inventory
 from epctx.world.paths import path_of, place_of, split, text_of
-from epctx.world.plot import MARGIN, Plot
-
-SCRATCH = b"../" * (len(MARGIN) + 1) + b"tmp"
-"""What observations call the directory for temporary files."""
+from epctx.world.plot import SCRATCH, Plot
 
 
 class Standing:
@@ -40,7 +36,7 @@ class Standing:
         for number, fd in enumerate(self.plot.margin):
             self.watch.add_directory(fd, b"/".join([b".."] * (len(self.plot.margin) - number)))
         scratch = os.open(self.plot.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self.watch.add_directory(scratch, SCRATCH)
+        self.watch.add_directory(scratch, SCRATCH.encode())
         os.close(scratch)
         self.builder = Builder(self.plot, self.watch)
         self._forget_all(self.scan({}))
@@ -110,17 +106,15 @@ class Standing:
             return self._special and bool(self.dirty)
         if self._special:
             return True
+        if not directories.keys().isdisjoint((*changed, *removed)):
+            return True
         for path in changed:
             entry = plan[path]
-            if path in directories or isinstance(entry, Mount) or (isinstance(entry, File) and entry.attribute):
-                return True
-        standing = self.plan
-        for path in (*changed, *removed):
-            if isinstance(standing.get(path), Dir):
+            if isinstance(entry, Mount) or (isinstance(entry, File) and entry.attribute):
                 return True
         if not self._hard_links:
             return False
-        gone = {path for path in (*changed, *removed) if path in standing}
+        gone = {path for path in (*changed, *removed) if path in self.plan}
         return any(to in gone and path not in gone for path, to in self._hard_links.items())
 
     def _rebuild(self, plan: Plan) -> None:
@@ -172,15 +166,13 @@ class Standing:
                     again.add(path)
                 continue
             if split(path)[0] in self.builder.directories:  # else it goes with the directory that it is in
-                with contextlib.suppress(FileNotFoundError):
-                    self.builder.remove(path)
+                self.builder.remove(path)
             self._forget(path)
         return [path for path in plan if path in again]
 
     def _remove(self, path: bytes, entry: Declared) -> None:
         """Remove an entry of the plan, whatever is there by now; its directory stays."""
-        with contextlib.suppress(FileNotFoundError):
-            self.builder.remove(path)
+        self.builder.remove(path)
         self._uses[split(path)[0]] -= 1
         self._forget(path)
         self.marks.pop(path, None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from epctx import syscalls
@@ -43,6 +44,8 @@ class Inotify:
             ) from error
         self._watches: list[Watch] = []
         self._wanted: dict[int, dict[Watch, bytes | Inode]] = {}
+        self._at_once = False
+        self._deaf: set[Watch] = set()
 
     def watch(self) -> Watch:
         """A new watch, which sees nothing yet."""
@@ -73,9 +76,26 @@ class Inotify:
                 with contextlib.suppress(OSError):  # the inode is gone
                     syscalls.inotify_rm_watch(self.fd, number)
 
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """For several worlds that are changed, or looked at, one after the other: ask for events once for all of them.
+
+        Watches then read what has happened up to the beginning, and what they discard is all up to the end.
+        """
+        self.pump()
+        self._at_once = True
+        try:
+            yield
+        finally:
+            self._at_once = False
+            if self._deaf:
+                self.pump()
+
     def pump(self) -> None:
-        """Hand out what has happened up to now."""
-        wanted = self._wanted
+        """Hand out what has happened up to now, but to watches that discard it."""
+        if self._at_once:
+            return
+        wanted, deaf = self._wanted, self._deaf
         try:
             while True:
                 data = os.read(self.fd, _BUFFER)
@@ -84,17 +104,23 @@ class Inotify:
                     number, mask, _, size = _HEADER.unpack_from(data, at)
                     at += 16 + size
                     if number in wanted:
-                        if not mask & syscalls.IN_IGNORED:
-                            name = data[at - size : at].rstrip(b"\0") if size else b""
-                            for watch, what in wanted[number].items():
-                                watch.events.append((mask, what, name))
+                        for watch, what in wanted[number].items():
+                            if watch not in deaf and not mask & syscalls.IN_IGNORED:
+                                watch.events.append((mask, what, data[at - size : at].rstrip(b"\0")))
                     elif mask & syscalls.IN_Q_OVERFLOW:
                         for watch in self._watches:
-                            watch.events.append((syscalls.IN_Q_OVERFLOW, b"", b""))
+                            if watch not in deaf:
+                                watch.events.append((syscalls.IN_Q_OVERFLOW, b"", b""))
                 if end < _BUFFER // 2:  # the queue held no more, and asking again would cost an exception
-                    return
+                    break
         except BlockingIOError:
-            return
+            pass
+        deaf.clear()
+
+    def discard(self, watch: Watch) -> None:
+        """Hand nothing of what has happened up to now to a watch."""
+        self._deaf.add(watch)
+        self.pump()
 
     def close(self) -> None:
         """Stop watching."""
@@ -141,7 +167,7 @@ class Watch:
 
     def discard(self) -> None:
         """Forget the events since the last call: those that this process made itself."""
-        self._inotify.pump()
+        self._inotify.discard(self)
         self.events.clear()
 
     def close(self) -> None:
