@@ -89,7 +89,7 @@ def make(environment: Environment, *, fresh: bool = False) -> Made:
     start = time.monotonic()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(place.with_suffix(".lock")):
+        with _locked(_beside(place, "lock")):
             if not fresh and mark.exists() and python.exists():  # its interpreter is a link, which may dangle by now
                 return Made(str(python), 0)
             shutil.rmtree(place, ignore_errors=True)
@@ -109,6 +109,10 @@ def _name(environment: Environment) -> str:
     content = repr((environment.requirements, sys.version, os.path.realpath(sys.executable)))
     words = re.sub(r"[^a-z0-9.]+", "-", environment.name.lower())
     return f"{words}-py{sys.version_info[0]}.{sys.version_info[1]}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+
+def _beside(place: Path, ending: str) -> Path:
+    return place.parent / f"{place.name}.{ending}"
 
 
 @contextmanager
@@ -140,7 +144,7 @@ def _run(command: Sequence[str], environment: Environment, place: Path) -> None:
         command, cwd=place.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode:
-        log = place.with_suffix(".log")
+        log = _beside(place, "log")
         log.write_text(f"{' '.join(command)}\n{done.stdout}{done.stderr}", encoding="utf-8")
         raise HarnessError(
             f"The environment for {environment.name} cannot be made: {_reason(done.stderr or done.stdout, done.returncode)} "
