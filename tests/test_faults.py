@@ -102,6 +102,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
+        ("loader:it", "loder:it", "The fault CVE-2020-1 has the target 'loder:it'; the kinds are ep, "),
         ("contain.parent", "contain.nothing", "The fault CVE-2020-1 breaks the rule 'contain.nothing', which is none"),
         ("links/*", "lunks/*", "The fault CVE-2020-1 names the cases 'lunks/*', which match none"),
         ("affected", 'profile = "none"\naffected', "The fault CVE-2020-1: There is no profile 'none'"),

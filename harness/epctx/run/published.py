@@ -13,7 +13,7 @@ from epctx.oracle import RULES, profile
 from epctx.run.check import Judged, check, judging
 from epctx.run.runner import Runner
 from epctx.run.select import matcher, select
-from epctx.target import prepare
+from epctx.target import kinds, parse, prepare
 
 Wanted: TypeAlias = Literal["found", "silent"]
 Outcome: TypeAlias = Literal["right", "wrong", "skipped", "unusable"]
@@ -70,8 +70,12 @@ def chosen(faults: Faults, globs: Sequence[str]) -> list[Fault]:
 
 
 def settle(faults: Sequence[Fault], cases: Sequence[Case]) -> None:
-    """UsageError unless every fault names rules, cases, a profile and policies that there are, before anything is installed."""
+    """UsageError unless every fault names a target, rules, cases, a profile and policies that there are, before anything is
+    installed."""
+    known = kinds()
     for fault in faults:
+        if parse(fault.target).kind not in known:
+            raise UsageError(f"The fault {fault.id} has the target {fault.target!r}; the kinds are {', '.join(known)}.")
         unknown = [rule for rule in fault.rules if rule not in RULES]
         if unknown:
             raise UsageError(f"The fault {fault.id} breaks the rule {unknown[0]!r}, which is none (see `epctx list rules`).")

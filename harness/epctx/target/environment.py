@@ -156,6 +156,9 @@ def _reason(words: str, code: int) -> str:
     """What an installer says went wrong, shortened: its first error, else its last line."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     errors = [n for n, line in enumerate(lines) if re.match(r"(?i)error:|×", line)]
-    text = " ".join(lines[errors[0] :]) if errors else lines[-1] if lines else f"it ended with code {code} and said nothing"
+    if errors:
+        text = " ".join(lines[errors[0] : errors[1] if len(errors) > 1 else None])
+    else:
+        text = lines[-1] if lines else f"the installer ended with code {code} and said nothing"
     text = re.sub(r"^(?i:error:)\s*|[×╰─▶│├┬]+\s*", "", text).rstrip(".")
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
