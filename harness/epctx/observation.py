@@ -207,6 +207,9 @@ class Seen(Struct, frozen=True):
     touched: tuple[Touched, ...] = ()
     changes: tuple[Change, ...] = ()
     memory: Memory = Memory()
+    shown_by: Literal["bytes", "result", "open"] = "bytes"
+    """What shows which file a read took: the bytes that came back; the result of a run of what it loaded; or, where nothing can
+    be run, only that it was opened, which then counts as accepted."""
     session: bool = False
     """Whether it was a session, which does not show what its execution provider does with memory."""
     callbacks: tuple[CallbackSeen, ...] = ()

@@ -27,8 +27,12 @@ class Request(NamedTuple):
     model: bytes
 
 
+class Fault(Exception):
+    """Why nothing can be said about the loader, in words: never a refusal."""
+
+
 class Loader(Protocol):
-    """A loader under test. Any exception is a refusal; what it reads is given back, for a write nothing."""
+    """A loader under test. Any exception but Fault is a refusal; what it reads is given back, for a write nothing."""
 
     can: tuple[str, ...]
     """Of read and write."""
@@ -86,12 +90,14 @@ def _answer(loader: Loader, data: bytes) -> bytes:
     request = Request(_NAMES[op], given.get(protocol.MODEL_PATH, b""), given.get(protocol.SESSION_MODEL, b""))
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size if file_size >= 0 else hard, hard))
-    output, code, text, start = b"", 0, "", time.perf_counter_ns()
+    output, code, text, fault, start = b"", 0, "", "", time.perf_counter_ns()
     try:
         if request.op == "read":
             output = loader.read(request)
         else:
             loader.write(request)
+    except Fault as error:
+        fault = str(error)
     except Exception as error:
         code, text = FAIL, f"{type(error).__name__}: {error}"
     took = time.perf_counter_ns() - start
@@ -103,6 +109,8 @@ def _answer(loader: Loader, data: bytes) -> bytes:
         fields += field(protocol.OUTPUT, protocol.SIZE.pack(len(output)))
     elif output:
         fields += field(protocol.OUTPUT, output)
+    if fault:
+        fields += field(protocol.SESSION_FAULT, fault.encode())
     counts = (0,) * 10
     return message(protocol.REPLY_KIND, protocol.REPLY.pack(flags, code, len(output), took, *counts) + fields)
 

@@ -78,6 +78,9 @@ def command(
                  &include=DIR         where its includes are
                  &chunking=ordered    if it writes payloads in pieces
     lib:PATH     a shared library with the ABI of epctx_target.h
+    ep:NAME      an execution provider in real sessions: bundled, or
+                 qnn, openvino, openvino-builtin, FILE.toml
+    ep:lib=PATH&name=NAME  one in a library of its own
 
     Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged.
 
@@ -115,6 +118,8 @@ def command(
             scope=profile.scope,
             by_itself=profile.name == judging(launch, conditions).name,
             met=conditions.met,
+            opens_only=launch.loader is not None and launch.loader.opens_only,
+            notes=launch.loader.notes if launch.loader else (),
             sessions=launch.sessions,
             lent=conditions.lent,
             policies=dict(profile.policies),

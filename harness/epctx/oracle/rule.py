@@ -64,6 +64,10 @@ class Look:
             return f"it was refused{code}: {shown(seen.message.encode('utf-8', 'backslashreplace'), 160)}"
         if seen.output is None:
             return "it was accepted"
+        if seen.shown_by == "result":
+            return f"the content of {', '.join(seen.reads)} was loaded and executed: the result is that of it"
+        if seen.shown_by == "open":
+            return f"it opened {seen.reads[0]}"
         source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
         return f"it was accepted with {seen.output.size} bytes{source}"
 

@@ -236,7 +236,8 @@ def _seen(number: int, seen: Seen) -> RenderableType:
         row("text", shown(seen.message.encode("utf-8", "backslashreplace"), 400))
     if seen.output is not None:
         source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
-        row("output", f"{seen.output.size:,} bytes{source}" + (" (NULL)" if seen.output.null else ""))
+        shown_by = {"bytes": "", "result": ", executed, as the result shows", "open": ", as far as an open tells"}[seen.shown_by]
+        row("output", f"{seen.output.size:,} bytes{source}{shown_by}" + (" (NULL)" if seen.output.null else ""))
     for touched in seen.touched:
         row(touched.what, f"{' = '.join(touched.names)} ({touched.place})")
     for change in seen.changes:

@@ -46,6 +46,10 @@ class Header(Struct, frozen=True, tag="header"):
     """Whether the profile is the one that goes with the target by itself."""
     met: str = ""
     """What the target is, with its release, where its name does not say it."""
+    opens_only: bool = False
+    """Whether good data cannot be loaded and run here, so that a name counts as accepted once a file was opened for it."""
+    notes: tuple[str, ...] = ()
+    """What is special about the target, and what a verdict on it does not show."""
     sessions: bool = False
     """Whether the target was met in real sessions of that ONNX Runtime."""
     lent: bool = False

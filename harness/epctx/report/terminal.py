@@ -22,6 +22,8 @@ SHOWN = 3
 """How many cases of a rule are shown in full unless all are asked for."""
 NAMED = 6
 """How many more are named."""
+OPENS_ONLY = "only which file is opened counts"
+"""Said where nothing can be loaded and run."""
 COMPANY = "only in company: alone the case does not fail, so what ran before it may be the cause; run the whole check again"
 """What stands in place of the command that shows a finding again, where none shows it."""
 
@@ -35,6 +37,10 @@ def header(console: Console, head: Header) -> None:
     console.print(Text(f"{head.met or met}, judged by {measure}", style="dim"))
     if head.scope == "effects":
         console.print(Text("only files and bytes count: which files are touched, and what is read or written", style="dim"))
+    if head.opens_only:
+        console.print(Text(f"{OPENS_ONLY}: good data cannot be loaded and run here", style="bold yellow"))
+    for note in head.notes:
+        console.print(Text(f"note: {note}", style="dim"))
     if head.lent:
         wanted = "experimental names" if contract_of(head.ort) == "ort-1.31" else f"functions of {STABLE}"
         console.print(Text(f"the target looks up {wanted}, which ONNX Runtime {head.ort} does not have: epctx lends them"))
@@ -226,6 +232,7 @@ def _conclusion(head: Header, foot: Footer) -> Text:
     failing = foot.failing
     target = f"{head.target} ({head.met})" if head.met else head.target
     ran = sum(foot.counts.values())
+    opens = f"; {OPENS_ONLY}" if head.opens_only else ""
     early = f" so far: the run {'was interrupted' if foot.interrupted else 'stopped'} after {ran} of {plural(head.cases, 'case')}"
     until = early if ran < head.cases else ""
     stale = "; the baseline is stale" if foot.stale else ""
@@ -235,10 +242,10 @@ def _conclusion(head: Header, foot: Footer) -> Text:
         but = "" if foot.known < failing else ", but nothing is new"
         text = f"{failing} of {plural(foot.judged, 'case')} {breaks} rules of profile {head.profile}"
         style = "bold yellow" if but and not stale else "bold red"
-        return Text(f"{target} does not hold{but}: {text}{new}{until}{stale}", style=style)
+        return Text(f"{target} does not hold{but}: {text}{new}{until}{opens}{stale}", style=style)
     if foot.held:
         text = f"{target} holds: every rule of profile {head.profile} held in {plural(foot.judged, 'case')}"
-        return Text(text + stale, style="bold red" if stale else "bold green")
+        return Text(text + opens + stale, style="bold red" if stale else "bold green")
     if errors := foot.counts.get("error"):
         text = f"no verdict on {target}: the harness failed at {plural(errors, 'case')}"
         return Text(text + until + stale, style="bold red")

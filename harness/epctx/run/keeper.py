@@ -21,10 +21,13 @@ from epctx.lookout import Sighting
 from epctx.model import model_bytes, names_in, nodes_in, session_models
 from epctx.observation import Observation, Seen, Touched
 from epctx.oracle import LARGE
+from epctx.product import Products, product_models
+from epctx.run import proof
 from epctx.run.session import Answer, Session
 from epctx.spec import model_directory
-from epctx.target import Launch, loads, sessions, wire
+from epctx.target import Launch, contexts, loads, products, sessions, wire
 from epctx.target.driver import Reply, read_reply, request
+from epctx.target.launch import Loader
 from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile, mark_of_content
 from epctx.world.paths import text_of
 from epctx_driver import protocol
@@ -121,7 +124,9 @@ class Keeper:
 
     def obstacle(self, session: Session, case: Case) -> str:
         """Why a case cannot be run on this target, or on this machine; else nothing."""
-        can = session.hello.can
+        can, loader = session.hello.can, session.launch.loader
+        if loader and (words := _loader_obstacle(loader, case)):
+            return words
         for call in case.calls:
             if call.op not in can:
                 return CANNOT[call.op]
@@ -134,8 +139,6 @@ class Keeper:
         if session.unseen_because and PLAINTEXT in case.rules:
             return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
         if session.launch.sessions and (words := sessions.obstacle(case)):
-            return words
-        if session.launch.loader and (words := loads.obstacle(case)):
             return words
         if session.launch.sanitizer:
             if case.heavy:
@@ -164,10 +167,10 @@ class Keeper:
             marks = tuple(filter(None, map(mark_of_content, call.secrets)))
             if session.lookout:
                 session.lookout.begin(marks, self.world.plot.places)
-            answer = session.exchange(message, case.limits.seconds, self.world)
+            answer = session.exchange(message, max(case.limits.seconds, launch.patience), self.world)
             sightings = session.lookout.end(session.process.pid) if session.lookout else ()
             peak = session.peak_memory() - resident if resident and answer.how == "reply" else 0
-            found = self.gather(self.world, call, answer, session, peak)
+            found = self.gather(self.world, case, call, answer, session, peak)
             seen.append(replace(found, plaintext=tuple(map(self._told, sightings))) if sightings else found)
             if answer.how in ("hang", "crash"):
                 self.end()
@@ -182,9 +185,9 @@ class Keeper:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
         root, afresh = world.plot.root, afresh or self.afresh
         if session.launch.sessions:
-            models_of = external_models if session.launch.loader else session_models
-            models = [models_of(case, call, root) for call in case.calls]
-            self._bring(world, case, models[0][0], afresh)
+            models = [_models(session.launch, case, call, root) for call in case.calls]
+            made = _products(session.launch)
+            self._bring(world, replace(case, world=proof.with_products(case.world, made)) if made else case, models[0][0], afresh)
             if case.model.given and not _lies_at_given(case, root):
                 raise CannotBuild("no model lies at the path that ONNX Runtime is given, so no session can be made of it")
             return self._session_requests(world, case, models)
@@ -218,7 +221,7 @@ class Keeper:
             extra += wire.threads(call, own) if call.threads else b""
             yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk)
 
-    def gather(self, world: LiveWorld, call: Call, answer: Answer, session: Session, resident_peak: int = 0) -> Seen:
+    def gather(self, world: LiveWorld, case: Case, call: Call, answer: Answer, session: Session, resident_peak: int = 0) -> Seen:
         """Everything that was seen of a call. Raises CannotBuild if what the case takes for granted could not be had."""
         if answer.how == "reply":
             reply = read_reply(call, answer.data, session.bulk)
@@ -249,6 +252,9 @@ class Keeper:
         if session.launch.loader:  # it saves the model, too
             changes = tuple(c for c in changes if c.path not in world.model_names)
             touched = tuple(t for t in touched if not world.model_names.intersection(t.names))
+        if (made := _products(session.launch)) is not None:
+            seen = proof.told(case, call, made, world, replace(seen, touched=touched, reads=reads), bytes(reply.output))
+            leaks, reads = (*leaks, *seen.leaks), seen.reads
         if not (touched or leaks or reads or changes):
             return seen
         if call.resize or call.race:
@@ -263,6 +269,26 @@ class Keeper:
 def guarded(case: Case) -> bool:
     """Whether a case runs on a guarded driver: whether plaintext is at stake that must not get to the disk at any time."""
     return any(call.secrets for call in case.calls)
+
+
+def _products(launch: Launch) -> Products | None:
+    """What a loader made beforehand; None for what is no such loader."""
+    return products.read(launch.loader.products) if launch.loader and launch.loader.models == "product" else None
+
+
+def _models(launch: Launch, case: Case, call: Call, root: bytes) -> list[bytes]:
+    """The serialised models that a call needs."""
+    made = _products(launch)
+    if made is not None:
+        return product_models(case, call, root, made.template)
+    return external_models(case, call, root) if launch.loader else session_models(case, call, root)
+
+
+def _loader_obstacle(loader: Loader, case: Case) -> str:
+    """Why a case cannot be run on a loader that is met in Python; else nothing."""
+    if loader.models == "external":
+        return loads.obstacle(case)
+    return contexts.obstacle(case) or proof.obstacle(case, products.read(loader.products))
 
 
 def _telemetry(path: str) -> bool:

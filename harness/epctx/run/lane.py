@@ -55,6 +55,8 @@ class Lane:
         """Make all plain reads, or as many as the driver answers in time."""
         if self._launch.sanitizer:  # whose reports belong to a case only where it runs by itself
             return
+        if self._launch.loader:  # a session takes longer than its world, and is waited for
+            return
         plain = [index for index, case in enumerate(self._cases) if _plain(case)]
         if not plain:
             return
@@ -105,8 +107,9 @@ class Lane:
             alive = bool(data)
         with self._keeper.ground.inotify.at_once():
             for index, world, data in answered:
+                case = self._cases[index]
                 try:
-                    seen = self._keeper.gather(world, self._cases[index].calls[0], Answer("reply", data), session)
+                    seen = self._keeper.gather(world, case, case.calls[0], Answer("reply", data), session)
                 except Exception:  # a fault of ours shows again, with its reason, when the case runs by itself
                     continue
                 if any(touched.names[0].startswith(SCRATCH) for touched in seen.touched):  # whose file it is shows only then, too

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import epctx_driver
 from epctx.case import Platform, Sanitizer, Struct
@@ -13,19 +13,28 @@ PYTHON_DRIVER = Path(epctx_driver.__file__).parent
 """The driver for loaders that are met in Python: a directory that an interpreter runs."""
 
 
+LOADER_SECONDS = 10.0
+
+
 class Loader(Struct, frozen=True):
     """A loader that is met in Python: its name, the module of ``epctx_driver`` that calls it, and what that is told.
 
     The name is that of the profiles that hold what it publishes about itself (``epctx.oracle.loaders``).
     ``models`` is how a name gets into the models that it loads: as the place of an initializer's ``external`` data, or in an
     EPContext node of a ``product`` that the loader itself made. ``readable`` are the directories of its environment.
+
+    ``products`` is the file in which products are kept (``epctx.target.products``). Of a loader that ``opens_only``, good data
+    cannot be loaded and run here, so a name counts as accepted once its file was opened. ``notes`` say what is special about it.
     """
 
     name: str
     module: str
     models: Literal["external", "product"]
-    settings: dict[str, str] = {}
+    settings: dict[str, Any] = {}
     readable: tuple[str, ...] = ()
+    products: str = ""
+    opens_only: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Launch(Struct, frozen=True):
@@ -52,6 +61,11 @@ class Launch(Struct, frozen=True):
     loader: Loader | None = None
     sanitizer: Sanitizer | None = None
     instrumented: bool = True
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a call may take at least, whatever its case allows: what others wrote is large, and slow at first."""
+        return LOADER_SECONDS if self.loader else 0.0
 
     @property
     def files(self) -> tuple[str, ...]:

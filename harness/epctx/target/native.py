@@ -11,6 +11,7 @@ from epctx.case import Platform
 from epctx.errors import TargetError, UsageError
 from epctx.target import build
 from epctx.target.launch import Launch
+from epctx.target.provider import provider
 from epctx.target.spec import TargetSpec
 from epctx.target.weakness import weaknesses
 
@@ -61,10 +62,11 @@ def lib(spec: TargetSpec) -> Launch:
 
 
 def ep(spec: TargetSpec) -> Launch:
-    """ep:bundled, an execution provider with the reference helper, in real sessions; ?weak=NAME gives it a weak one"""
-    spec.allow("weak")
+    """ep:bundled, an execution provider with the reference helper, in real sessions; ?weak=NAME gives it a weak one; ep:NAME,
+    ep:FILE.toml and ep:lib=PATH&name=NAME, one that is installed, as a description says (see docs/real-loaders.md)"""
     if spec.what != "bundled":
-        raise UsageError(f"Target {spec.text!r}: there is one execution provider; write ep:bundled or ep:bundled?weak=NAME.")
+        return provider(spec)
+    spec.allow("weak")
     weak = spec.option("weak")
     found = {w.name: w for w in weaknesses() if w.platform == "posix"}.get(weak)
     if weak and found is None:

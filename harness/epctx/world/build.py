@@ -26,7 +26,7 @@ from epctx.case import (
     stream,
 )
 from epctx.world.clear import empty, remove
-from epctx.world.entries import CannotBuild, Declared, ModelFile, content
+from epctx.world.entries import CannotBuild, Declared, Given, ModelFile, content
 from epctx.world.paths import path_of, split, text_of
 from epctx.world.plot import Plot
 from epctx.world.watch import Watch
@@ -55,6 +55,7 @@ class Builder:
         self._makers: dict[type, Callable[[int, bytes, bytes, Any], None]] = {
             Dir: self._dir,
             File: self._file,
+            Given: self._file,
             ModelFile: self._model,
             Link: self._link,
             HardLink: self._hard_link,
@@ -152,7 +153,7 @@ class Builder:
             self._last.append(lambda: os.fchmod(self.directories[path], entry.mode))
 
     def _file(self, parent: int, name: bytes, path: bytes, entry: File) -> None:
-        self._regular(parent, name, entry.mode, content(entry))
+        self._regular(parent, name, entry.mode, entry.data if isinstance(entry, Given) else content(entry))
         if entry.attribute:
             self._last.append(lambda: self._set_attribute(path, entry.attribute))
 

@@ -27,6 +27,12 @@ class ModelFile(Struct, frozen=True):
     data: bytes
 
 
+class Given(File, frozen=True):
+    """A file that holds ``data``, whatever its content says: what a loader takes for good data is not derived from a name."""
+
+    data: bytes = b""
+
+
 Declared: TypeAlias = Entry | ModelFile
 Plan: TypeAlias = dict[bytes, Declared]
 """What is to stand at each world path, in the order in which it is made."""
@@ -56,7 +62,7 @@ def content(file: File) -> Content:
 
 def digest_of(entry: File | ModelFile) -> str:
     """The digest that a declared file has; empty for one that is too large."""
-    if isinstance(entry, ModelFile):
+    if isinstance(entry, ModelFile | Given):
         return digest(entry.data)
     held = content(entry)
     return content_digest(held) if held.size <= LARGEST_DIGESTED else ""
@@ -66,7 +72,7 @@ def mark_of(entry: Declared, path: bytes) -> bytes:
     """Bytes that come from this entry alone, wherever they appear; empty if there are none, or too few to be told from chance."""
     if isinstance(entry, Fifo) and entry.writer:
         return token(text_of(path))
-    if not isinstance(entry, File):
+    if isinstance(entry, Given) or not isinstance(entry, File):
         return b""
     return mark_of_content(content(entry))
 

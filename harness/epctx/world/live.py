@@ -5,11 +5,11 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from epctx import syscalls
-from epctx.case import Fifo, File, Link, Name, World, raw
+from epctx.case import Content, Fifo, File, Link, Name, World, raw
 from epctx.observation import Change, Place, State, Touched, digest
 from epctx.world.differences import Signature, open_parent, read_digest, state_of
 from epctx.world.entries import ModelFile, content, digest_of, plan_of
@@ -211,6 +211,11 @@ class LiveWorld:
         """All world paths of the entry at a world path, by inode; only itself if nothing is there."""
         path = path_of(name)
         return tuple(map(text_of, self._standing.inventory.names_at(path) or [path]))
+
+    def content_at(self, names: Sequence[str]) -> Content | None:
+        """What the file is declared to hold that has one of these names; None if none was declared there."""
+        declared = {text_of(path): entry for path, entry in self._standing.plan.items() if isinstance(entry, File)}
+        return next((content(declared[name]) for name in names if name in declared), None)
 
     def reads(self, size: int, wanted: str) -> tuple[str, ...]:
         """The world paths of the files whose whole content has this size and digest; none for empty contents."""
