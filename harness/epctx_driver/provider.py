@@ -120,9 +120,9 @@ class Provider:
 
 
 def one_line(error: BaseException, limit: int = 300) -> str:
-    """What an exception says, on one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """What an exception says, on one line; of a long text its end, which tells more than where it was thrown."""
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return text if len(text) <= limit else f"…{text[-limit:]}"
 
 
 def _installed(distribution: str) -> str:
@@ -181,8 +181,8 @@ class ProviderLoader:
 def make(directory: str, **settings: Any) -> None:
     """Compile ``source-N.onnx`` of a directory to ``context-N.onnx`` there, load and run each, and say in ``said.json`` how.
 
-    That is the last ``stage`` that was begun ("start", "compile", "load", "done"), what is ``met``, the ``results`` in hex, and
-    the ``error`` that ended it.
+    That is the last ``stage`` that was begun ("start", "compile", "load", "done"), what is ``met``, the ``results`` in hex,
+    whether they are the ``same`` as before, and the ``error`` that ended it.
     """
     place = Path(directory)
     said: dict[str, Any] = {"stage": "start", "results": [], "error": ""}
@@ -196,13 +196,13 @@ def make(directory: str, **settings: Any) -> None:
     try:
         provider = Provider(**settings)
         say(met=provider.met, stage="compile")
-        contexts = []
+        contexts, first = [], []
         for source in sorted(place.glob("source-*.onnx")):
             contexts.append(source.with_name(source.name.replace("source", "context")))
             compiling = {"ep.context_enable": "1", "ep.context_embed_mode": "0", "ep.context_file_path": str(contexts[-1])}
-            provider.run(provider.session(str(source), compiling))
+            first.append(provider.run(provider.session(str(source), compiling)))
         say(stage="load")
         results = [provider.run(provider.session(str(context))) for context in contexts]
-        say(stage="done", results=[result.hex() for result in results])
+        say(stage="done", results=[result.hex() for result in results], same=results == first)
     except Exception as error:
         say(error=one_line(error))

@@ -47,6 +47,7 @@ class Said(msgspec.Struct):
     results: list[str] = []
     error: str = ""
     met: str = ""
+    same: bool = True
 
 
 def meet(python: str, settings: dict[str, Any]) -> Meeting:
@@ -70,7 +71,7 @@ def products_of(
     if proof == "open":
         made = Products(template_of(computes, attributes))
     else:
-        made = _made(meeting, sources, keep)
+        made = _made(meeting, computes, sources, keep)
         if made.why and proof == "run":
             raise TargetError(f"The target is not usable: {made.why}.")
         if not made.template:
@@ -85,7 +86,7 @@ def read(path: str) -> Products:
     return msgspec.msgpack.decode(Path(path).read_bytes(), type=Products)
 
 
-def _made(meeting: Meeting, sources: Sequence[bytes], keep: Sequence[str]) -> Products:
+def _made(meeting: Meeting, computes: Computes, sources: Sequence[bytes], keep: Sequence[str]) -> Products:
     """Have the sources compiled, loaded and run. Without products, ``why`` says what came in the way."""
     name = meeting.settings["name"]
     with _workshop() as place:
@@ -93,15 +94,17 @@ def _made(meeting: Meeting, sources: Sequence[bytes], keep: Sequence[str]) -> Pr
             (place / f"source-{number}.onnx").write_bytes(source)
         said = _work(meeting.python, meeting.settings, place)
         if said.stage == "compile" and "fallback to CPU EP" in said.error:
-            return Products(b"", why=f"{name} leaves a tiny model that it is to compile to the CPU")
+            return Products(b"", why=f"{name} leaves a tiny model ({computes}) that it is to compile to the CPU")
         if said.stage in ("start", "compile"):
-            return Products(b"", why=f"{name} does not compile a tiny model: {said.error}")
+            return Products(b"", why=f"{name} does not compile a tiny model ({computes}): {said.error}")
         try:
             template, blobs = _compiled(place, len(sources), keep)
         except (NoTemplate, OSError) as error:
             return Products(b"", why=f"{name} compiles to no data in a file of its own: {error}")
     if said.error:
         return Products(template, why=f"{name} cannot load here what it compiled itself: {said.error}")
+    if not said.same:
+        return Products(template, why=f"{name} gives another result once it loads what it compiled")
     results = [bytes.fromhex(result) for result in said.results]
     if len(set(results)) < len(sources):
         return Products(template, why=f"{name} gives the same result for models that differ, so no run tells what was loaded")
