@@ -15,7 +15,7 @@ from epctx_driver.provider import Provider
 class Loader:
     """Ends every read in the same way."""
 
-    can = ("read",)
+    can: tuple[str, ...] = ("read",)
     met = "a loader"
     ort = ""
 
