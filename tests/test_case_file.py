@@ -23,6 +23,7 @@ from epctx.case import (
     Device,
     Dir,
     Expect,
+    External,
     Fifo,
     File,
     HardLink,
@@ -31,6 +32,7 @@ from epctx.case import (
     Model,
     Mount,
     Node,
+    Pair,
     Piece,
     Race,
     Resize,
@@ -178,6 +180,10 @@ def at_once(*shares: Share, **options: Any) -> dict[str, Any]:
     return calls(threads(*shares, **options))
 
 
+def outside(key: str, value: str) -> Model:
+    return Model(external=External((Pair(key, value),)))
+
+
 DEEP = "/".join("d" * 33)
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
@@ -249,6 +255,17 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         {"model": Model(nodes=(Node((Attribute("ep_cache_context", text="/etc/passwd"),)),))},
         "$.model.nodes[0]",
         "outside the world",
+    ),
+    ({"model": outside("location", "/etc/passwd")}, "$.model.external.pairs[0].value", "outside the world"),
+    ({"model": outside("basepath", "../../../../../../../etc")}, "$.model.external.pairs[0].value", "outside the world"),
+    ({"model": outside("k" * 5000, "x")}, "$.model.external.pairs[0].key", "5000 characters"),
+    ({"model": Model(external=External(size=-1))}, "$.model.external.size", "out of range"),
+    ({"model": Model(external=External((Pair("k", "x"),) * 300))}, "$.model.external.pairs", "300 pairs are too many"),
+    ({"model": Model(external=External()), "calls": (Call("load"),)}, "$.model.external", "only a read or a write"),
+    (
+        {"model": Model(external=External()), "calls": (Call("read", "x", "caller"),)},
+        "$.model.external",
+        "only a read or a write",
     ),
     # counts and sizes
     (reads((Piece("x", times=10**12),)), "$.calls[0].name[0].times", "out of range"),

@@ -216,16 +216,35 @@ class Node(Struct, frozen=True):
     op_type: str = "EPContext"
 
 
+class Pair(Struct, frozen=True):
+    """A key of a tensor's external data with its value, which like all texts of a model may be any bytes."""
+
+    key: str
+    value: Name
+
+
+class External(Struct, frozen=True):
+    """What a model with external data says of its tensor beside the location: ``pairs`` after that one, in order, and how many
+    bytes it has (None: as many as the data that it names)."""
+
+    pairs: tuple[Pair, ...] = ()
+    size: int | None = None
+
+
 class Model(Struct, frozen=True):
     """The EPContext model. It lies at world path ``path``; the runtime was given the string ``given``, "" for one from memory.
 
     The model directory is the directory part of ``given``, resolved from the world's ``cwd``. Without ``nodes`` the model has one
     EPContext node for each call whose name comes from it; with them it has those, for calls with op ``load``.
+
+    Where a target loads external data instead, the model has a tensor whose location is the name of the call; a case with
+    ``external`` is for such targets alone.
     """
 
     path: Name = "model/model.onnx"
     given: Name = "{root}/model/model.onnx"
     nodes: tuple[Node, ...] = ()
+    external: External | None = None
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------------

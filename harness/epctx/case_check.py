@@ -16,6 +16,7 @@ from epctx.case import (
     Case,
     Content,
     Dir,
+    External,
     File,
     HardLink,
     Link,
@@ -145,6 +146,8 @@ def _sizes(case: Case) -> None:
         whole += 0 if content.sparse else content.size
     if whole > MAX_CONTENTS:
         raise Wrong("$", f"the contents of the case have more than {MAX_CONTENTS >> 30} GiB together; make them sparse or fewer")
+    if case.model.external is not None:
+        _external("$.model.external", case, case.model.external)
     for index, node in enumerate(case.model.nodes):
         at = f"$.model.nodes[{index}]"
         _count(f"{at}.attributes", len(node.attributes), MAX_NODES, "attributes")
@@ -166,6 +169,8 @@ def _names(case: Case) -> Iterator[tuple[str, Name]]:
             yield f"{at}.of", entry.of
     yield "$.model.path", case.model.path
     yield "$.model.given", case.model.given
+    for index, pair in enumerate(case.model.external.pairs if case.model.external else ()):
+        yield f"$.model.external.pairs[{index}].value", pair.value
     for at, attribute in attributes_of(case):
         for name in (attribute.text, *(attribute.texts or ())):
             if name is not None:
@@ -240,6 +245,18 @@ def _text_size(at: str, text: str) -> int:
     except UnicodeEncodeError:
         raise Wrong(at, "the text holds an unpaired surrogate; write such bytes as a piece in hex") from None
     return size + text.count(ROOT_TOKEN) * len(ROOT)
+
+
+def _external(at: str, case: Case, external: External) -> None:
+    if any(call.op not in ("read", "write") or call.source != "model" or call.threads for call in case.calls):
+        raise Wrong(at, "only a read or a write of a model's name has external data; leave it out")
+    _count(f"{at}.pairs", len(external.pairs), MAX_NODES, "pairs")
+    for index, pair in enumerate(external.pairs):
+        if len(pair.key) > MAX_WORDS:
+            raise Wrong(f"{at}.pairs[{index}].key", f"{len(pair.key)} characters are no key; {MAX_WORDS} are the most")
+        _text_size(f"{at}.pairs[{index}].key", pair.key)
+    if external.size is not None:
+        _range(f"{at}.size", external.size, 0, MAX_CLAIM)
 
 
 def _attribute(at: str, attribute: Attribute) -> None:

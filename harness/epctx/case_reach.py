@@ -53,6 +53,8 @@ def reach(case: Case, tree: Tree) -> None:
         for name in (attribute.text, *(attribute.texts or ())):
             if name is not None:
                 _name(at, name, tree, bases)
+    for index, pair in enumerate(case.model.external.pairs if case.model.external else ()):
+        _name(f"$.model.external.pairs[{index}].value", pair.value, tree, bases)
     for index, call in enumerate(case.calls):
         starts = [tree.cwd] if call.source == "caller" else bases
         fallback = None if call.fallback is msgspec.UNSET else call.fallback

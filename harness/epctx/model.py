@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from epctx.case import Attribute, Call, Case, Content, Model, Node, name_of, raw, stream
+from epctx.protobuf import field
 
 IR_VERSION = 9
 """Read by every ONNX Runtime that knows EPContext callbacks."""
@@ -172,20 +173,9 @@ def _source(name: bytes, payload: Content) -> bytes:
     model.graph.initializer.append(
         TensorProto(name="factors", data_type=TensorProto.UINT8, dims=[payload.size], raw_data=factors)
     )
-    node = helper.make_node("Mul", ["x", "factors"], ["y0"]).SerializeToString() + _field(NodeProto, "name", name)
+    node = helper.make_node("Mul", ["x", "factors"], ["y0"]).SerializeToString() + field(NodeProto, "name", name)
     data: bytes = model.SerializeToString()
-    return data + _field(ModelProto, "graph", _field(GraphProto, "node", node))
-
-
-def _field(message: type, name: str, value: bytes) -> bytes:
-    """A field of a protobuf message, as bytes."""
-    size, length = len(value), bytearray()
-    while size > 0x7F:
-        length.append(size & 0x7F | 0x80)
-        size >>= 7
-    length.append(size)
-    number: int = message.DESCRIPTOR.fields_by_name[name].number  # type: ignore[attr-defined]
-    return bytes((number << 3 | 2,)) + bytes(length) + value
+    return data + field(ModelProto, "graph", field(GraphProto, "node", node))
 
 
 def _bytes_model(nodes: Sequence[NodeProto], outputs: int | None = None) -> ModelProto:

@@ -198,7 +198,7 @@ class Seen(Struct, frozen=True):
     output: Output | None = None
     """read: the output object after the call; None for a write and for a call that did not return."""
     reads: tuple[str, ...] = ()
-    """World paths of the files whose whole content came back (known by digest)."""
+    """World paths of the files whose whole content came back (known by digest), or, as a tensor, a part of it."""
     leaks: tuple[str, ...] = ()
     """World paths of files outside the model directory of which some bytes are in the output or the error text."""
     plaintext: tuple[str, ...] = ()

@@ -104,7 +104,9 @@ def _answer(loader: Loader, data: bytes) -> bytes:
     flags, fields = 0, field(protocol.MESSAGE, text.encode("utf-8", "surrogateescape")) if code else b""
     if len(output) > protocol.INLINE_LIMIT:
         os.ftruncate(BULK, len(output))
-        os.pwrite(BULK, output, 0)
+        done = 0
+        while done < len(output):
+            done += os.pwrite(BULK, memoryview(output)[done:], done)
         flags |= protocol.OUTPUT_IN_BULK
         fields += field(protocol.OUTPUT, protocol.SIZE.pack(len(output)))
     elif output:

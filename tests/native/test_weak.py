@@ -11,6 +11,7 @@ from tests.native.running import Running
 from epctx.oracle import RULES
 from epctx.target import build
 from epctx.target.weakness import weaknesses
+from epctx_driver import bundled_external
 
 
 def test_the_names_are_those_of_the_library(bundled: Path) -> None:
@@ -23,6 +24,10 @@ def test_the_names_of_flaws_are_those_of_the_execution_provider() -> None:
     names = ctypes.CDLL(str(build.ep())).epctx_ep_flaw_names
     names.restype = ctypes.c_char_p
     assert sorted(w.name for w in weaknesses() if w.of == "ep") == sorted(filter(None, names().decode().split(",")))
+
+
+def test_the_names_of_weak_loaders_are_those_of_the_driver() -> None:
+    assert sorted(w.name for w in weaknesses() if w.of == "loader") == sorted(bundled_external.WEAK)
 
 
 def test_each_name_is_given_once() -> None:
@@ -44,7 +49,7 @@ def test_every_rule_has_a_weak_target_that_breaks_it() -> None:
 
 def test_each_starts(start: Callable[..., Running]) -> None:
     for weakness in weaknesses():
-        if weakness.of == "ep":
+        if weakness.of != "helper":
             continue
         settings = f"weak={weakness.name}" + (",platform=windows" if weakness.platform == "windows" else "")
         assert start(settings).hello.error == "", weakness.name

@@ -5,6 +5,7 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
     chunking,
     config,
     containment,
+    external,
     files,
     models,
     names,

@@ -96,8 +96,8 @@ def exact(look: Look) -> Ruling:
 
     A kernel that lost its last byte may still load.
     """
-    if "type.write-replaces" in look.profile.departures and any(c.before.kind == "file" for c in look.seen.changes):
-        return HELD  # nor does it mean to replace what was there
+    if "type.write-replaces" in look.profile.departures and _added_to(look):
+        return HELD  # it does not mean to replace what was there
     if look.exact or look.expect.outcome == "refuse" or (look.seen.reads and look.allowed not in look.seen.reads):
         return HELD  # another file's content is for the rule that decides
     content = look.expect.content
@@ -108,6 +108,13 @@ def exact(look: Look) -> Ruling:
         else next((c.after.size for c in look.seen.changes if c.path == look.allowed), 0)
     )
     return Broken(f"the {size} bytes of {look.allowed}", f"{got} bytes" + (", other ones" if got == size else ""), look.allowed)
+
+
+def _added_to(look: Look) -> bool:
+    """Whether a file was there before it was written, in this call or in one before it."""
+    calls = zip(look.case.calls, look.earlier, strict=False)
+    earlier = any(call.op == "write" and expect.file == look.expect.file for call, expect in calls)
+    return earlier or any(change.before.kind == "file" for change in look.seen.changes)
 
 
 @rule("size.short-write-reported", "spec", "high", "Untrusted name handling")

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 from epctx.case import Call, Case, Expect, Struct
 from epctx.observation import Observation, Seen
 from epctx.oracle.profile import Profile, Scope, Tier, in_scope
-from epctx.oracle.rule import RULES, SEVERITIES, Look, Noted, Rule, Severity
+from epctx.oracle.rule import RULES, SEVERITIES, Broken, Look, Noted, Rule, Severity
 from epctx.remember import remembered
-from epctx.spec import predict
+from epctx.spec import from_memory, predict
 
 Result: TypeAlias = Literal["pass", "note", "fail", "hang", "crash", "skip", "error"]
 _Conditional: TypeAlias = tuple[Rule, Callable[[Look], bool]]
@@ -74,7 +74,7 @@ def _rulings(look: Look, index: int) -> list[Finding]:
     for rule in applicable(look):
         ruling = rule.judge(look)
         if ruling is not None:
-            over_strict = look.over_strict and rule.id == look.expect.rule
+            over_strict = rule.id == look.expect.rule and _over_strict(look, ruling)
             noted = isinstance(ruling, Noted) or over_strict or rule.id in look.profile.departures
             fails = not noted and (rule.tier in look.profile.tiers or rule.tier == "policy")
             findings.append(
@@ -83,6 +83,15 @@ def _rulings(look: Look, index: int) -> list[Finding]:
                 )
             )
     return findings
+
+
+def _over_strict(look: Look, ruling: Broken) -> bool:
+    """Whether what is wrong is that a loader that is judged by its effects refused a name that it might serve.
+
+    It need not serve every name to be safe, so that is told apart from what it does wrong.
+    """
+    usual = not isinstance(ruling, Noted) or look.case.intent != "hostile"
+    return look.profile.scope == "effects" and look.refused and look.expect.outcome != "refuse" and usual
 
 
 def applicable(look: Look) -> list[Rule]:
@@ -125,5 +134,7 @@ def _outcome(seen: Seen) -> Outcome:
 def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
     """What is expected of each call of a case under a profile: its own expectation where it states one for POSIX, and for an ONNX
     Runtime that negotiates where that matters; else the specification's."""
+    if profile.from_memory:
+        case = from_memory(case)
     as_stated = profile.platform == "posix" and (profile.negotiates or all(call.support is None for call in case.calls))
     return case.expect if case.expect and as_stated else predict(case, profile.platform, negotiates=profile.negotiates)

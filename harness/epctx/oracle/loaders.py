@@ -33,7 +33,11 @@ ORT = Profile(
     contract="what ONNX Runtime publishes about external initializers",
     scope="effects",
     loader="ort",
-    sources=("https://github.com/microsoft/onnxruntime/pull/26776",),
+    from_memory="working directory",
+    sources=(
+        "https://github.com/microsoft/onnxruntime/pull/26776",
+        "https://github.com/microsoft/onnxruntime/pull/27539 (models from memory)",
+    ),
 )
 
 LOADERS = (

@@ -52,6 +52,8 @@ class Profile(Struct, frozen=True):
     scope: Scope = "contract"
     loader: str = ""
     since: tuple[int, int, int] = (0, 0, 0)
+    from_memory: Literal["", "working directory"] = ""
+    """The directory that a model from memory has by what the loader publishes."""
     departures: dict[str, str] = {}
     sources: tuple[str, ...] = ()
 

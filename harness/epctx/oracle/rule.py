@@ -135,8 +135,10 @@ class Look:
     def by_text(self) -> bool:
         """Whether a loader that is judged by its effects removed each ``..`` from the name by its text, before the system saw it,
         and so came to another file of the model directory. After a link that is not what the name means, but it is safe."""
+        if self.profile.scope == "contract" or not self.accepted:
+            return False
         name, base = raw(self.call.name or "", self.root), model_directory(self.case)
-        if self.profile.scope == "contract" or not self.accepted or base is None or b".." not in name.split(b"/"):
+        if base is None or b".." not in name.split(b"/"):
             return False
         directory = raw(base)
         path = posixpath.normpath(directory + b"/" + name)
@@ -159,15 +161,6 @@ class Look:
         before += [content_of(e) for e in self.case.world.entries if isinstance(e, File) and path_text(e.path) == self.allowed]
         wanted = self.expect.content
         return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in before[:1])
-
-    @property
-    def over_strict(self) -> bool:
-        """Whether a loader that is judged by its effects refused what the specification, or an application, would accept.
-
-        It need not serve every name to be safe, so that is told apart from what it does wrong.
-        """
-        usual = self.expect.outcome == "accept" or (self.expect.outcome == "either" and self.case.intent != "hostile")
-        return self.profile.scope == "effects" and self.refused and usual
 
     @cached_property
     def expectation(self) -> str:

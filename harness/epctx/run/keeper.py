@@ -6,17 +6,18 @@ keeper still sees it: a crash or a hang ends the driver, is pinned on the case t
 
 from __future__ import annotations
 
+import mmap
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import msgspec
 from msgspec.structs import replace
 
 from epctx.box import Box, Strength
-from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, content_of, raw, stream
+from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, World, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
-from epctx.external import external_models
+from epctx.external import external_model
 from epctx.lookout import Sighting
 from epctx.model import model_bytes, names_in, nodes_in, session_models
 from epctx.observation import Observation, Seen, Touched
@@ -24,7 +25,7 @@ from epctx.oracle import LARGE
 from epctx.product import Products, product_models
 from epctx.run import proof
 from epctx.run.session import Answer, Session
-from epctx.spec import model_directory
+from epctx.spec import from_memory, model_directory, predict
 from epctx.target import Launch, contexts, loads, products, sessions, wire
 from epctx.target.driver import Reply, read_reply, request
 from epctx.target.launch import Loader
@@ -125,11 +126,13 @@ class Keeper:
     def obstacle(self, session: Session, case: Case) -> str:
         """Why a case cannot be run on this target, or on this machine; else nothing."""
         can, loader = session.hello.can, session.launch.loader
-        if loader and (words := _loader_obstacle(loader, case)):
+        if loader and (words := _loader_obstacle(loader, case, can)):
             return words
         for call in case.calls:
             if call.op not in can:
                 return CANNOT[call.op]
+            if case.model.external is not None and not _external(session.launch):
+                return "the target loads no tensors, and so no external data"
             if call.fallback is not msgspec.UNSET and "fallback" not in can:
                 return "the target has no write with a separate fallback name"
             if (call.embeds or call.runs) and not session.launch.sessions:
@@ -138,7 +141,7 @@ class Keeper:
                 return "nobody asks a helper which callbacks it uses; that is asked in sessions (see the target ep:bundled)"
         if session.unseen_because and PLAINTEXT in case.rules:
             return f"what is written and removed again during a call cannot be seen here: {session.unseen_because}"
-        if session.launch.sessions and (words := sessions.obstacle(case)):
+        if session.launch.sessions and not _external(session.launch) and (words := sessions.obstacle(case)):
             return words
         if session.launch.sanitizer:
             if case.heavy:
@@ -185,19 +188,20 @@ class Keeper:
         """Bring a case's world about; the requests for its calls, each made when it is asked for."""
         root, afresh = world.plot.root, afresh or self.afresh
         if session.launch.sessions:
-            models = [_models(session.launch, case, call, root) for call in case.calls]
-            made = _products(session.launch)
-            self._bring(world, replace(case, world=proof.with_products(case.world, made)) if made else case, models[0][0], afresh)
+            models, made = _models(session.launch, case, root), _products(session.launch)
+            around = proof.with_products(case.world, made) if made else case.world
+            directory = model_directory(_as_met(case, session.launch))
+            self._bring(world, around, case, models[0][0], directory, afresh)
             if case.model.given and not _lies_at_given(case, root):
-                raise CannotBuild("no model lies at the path that ONNX Runtime is given, so no session can be made of it")
+                raise CannotBuild("no model lies at the path that is given, so it cannot be loaded")
             return self._session_requests(world, case, models)
         data = model_bytes(case, root)
-        self._bring(world, case, data, afresh)
+        self._bring(world, case.world, case, data, model_directory(case), afresh)
         return self._requests(world, case, data, session.bulk)
 
-    def _bring(self, world: LiveWorld, case: Case, data: bytes, afresh: bool) -> None:
+    def _bring(self, world: LiveWorld, around: World, case: Case, data: bytes, directory: Name | None, afresh: bool) -> None:
         model = ModelFile(case.model.path, data) if case.model.given else None
-        world.change_to(case.world, model, model_directory(case), afresh=afresh)
+        world.change_to(around, model, directory, afresh=afresh)
 
     def _session_requests(self, world: LiveWorld, case: Case, models: list[list[bytes]]) -> Iterator[bytes]:
         root, file_size, last = world.plot.root, case.limits.file_size, models[0][0]
@@ -249,7 +253,10 @@ class Keeper:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
         reads = world.reads(seen.output.size, seen.output.digest) if seen.output else ()
         changes = world.changes() if call.op == "write" or world.disturbed or answer.how != "reply" else ()
-        if session.launch.loader:  # it saves the model, too
+        if _external(session.launch):
+            if seen.output and not reads and not isinstance(reply.output, mmap.mmap):
+                reads = world.holds(reply.output)
+            # the model is saved, too
             changes = tuple(c for c in changes if c.path not in world.model_names)
             touched = tuple(t for t in touched if not world.model_names.intersection(t.names))
         if (made := _products(session.launch)) is not None:
@@ -266,6 +273,29 @@ class Keeper:
         return replace(seen, touched=touched, leaks=tuple(dict.fromkeys(leaks)), reads=reads, changes=changes)
 
 
+def _external(launch: Launch) -> bool:
+    """Whether a target loads tensors that lie outside of their models."""
+    return launch.loader is not None and launch.loader.models == "external"
+
+
+def _as_met(case: Case, launch: Launch) -> Case:
+    """The case as a loader takes it that has a directory for models from memory."""
+    return from_memory(case) if launch.loader and launch.loader.from_memory else case
+
+
+def _models(launch: Launch, case: Case, root: bytes) -> list[list[bytes]]:
+    """The models that each call loads, or that it saves or compiles."""
+    if (made := _products(launch)) is not None:
+        return [product_models(case, call, root, made.template) for call in case.calls]
+    if launch.loader is None:
+        return [session_models(case, call, root) for call in case.calls]
+    met, place = _as_met(case, launch), launch.loader.tensor
+    expects = met.expect or predict(met)
+    if any(call.op == "write" and expect.file == met.model.path for call, expect in zip(met.calls, expects, strict=True)):
+        raise CannotBuild("what is saved at that name is the model itself")
+    return [[external_model(met, call, expect, root, place)] for call, expect in zip(met.calls, expects, strict=True)]
+
+
 def guarded(case: Case) -> bool:
     """Whether a case runs on a guarded driver: whether plaintext is at stake that must not get to the disk at any time."""
     return any(call.secrets for call in case.calls)
@@ -276,18 +306,10 @@ def _products(launch: Launch) -> Products | None:
     return products.read(launch.loader.products) if launch.loader and launch.loader.models == "product" else None
 
 
-def _models(launch: Launch, case: Case, call: Call, root: bytes) -> list[bytes]:
-    """The serialised models that a call needs."""
-    made = _products(launch)
-    if made is not None:
-        return product_models(case, call, root, made.template)
-    return external_models(case, call, root) if launch.loader else session_models(case, call, root)
-
-
-def _loader_obstacle(loader: Loader, case: Case) -> str:
+def _loader_obstacle(loader: Loader, case: Case, can: Set[str]) -> str:
     """Why a case cannot be run on a loader that is met in Python; else nothing."""
     if loader.models == "external":
-        return loads.obstacle(case)
+        return loads.obstacle(case, loader, can)
     return contexts.obstacle(case) or proof.obstacle(case, products.read(loader.products))
 
 

@@ -20,7 +20,7 @@ POLICIES = ("contain.hard-link=accept", "contain.model-link-cache=refuse")
 
 
 GOOD = ("reference", "reference?platform=windows", "reference?chunking=ordered")
-"""The targets that must hold, and, where execution providers are tested, the bundled one: all have the reference helper."""
+"""The targets that must hold, and, where execution providers or loaders of external data are tested, the bundled one."""
 
 
 class Row(Struct, frozen=True):
@@ -75,7 +75,8 @@ def selftest(
     the cases that aim at the rules it breaks run under that, too, and so do they on the reference helper.
     """
     alarms: list[str] = []
-    for target in (*GOOD, *(["ep:bundled"] if any(w.of == "ep" for w in weak) else [])):
+    bundled = [f"{of}:bundled" for of in ("ep", "loader") if any(w.of == of for w in weak)]
+    for target in (*GOOD, *bundled):
         for _ in range(repeats):
             progress(target)
             for judged in _judged(runner, target, cases):

@@ -1,6 +1,6 @@
 """The specification as a pure function: what a name means in a declared world, and what a loader has to do about it."""
 
 from epctx.spec.predict import predict
-from epctx.spec.scene import model_directory
+from epctx.spec.scene import from_memory, model_directory
 
-__all__ = ["model_directory", "predict"]
+__all__ = ["from_memory", "model_directory", "predict"]

@@ -30,6 +30,7 @@ from epctx.case import (
 from epctx.spec import config
 from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
+from epctx.spec.external import external
 from epctx.spec.nodes import Named, names_of
 from epctx.spec.scene import Scene, new_scene, scene_of
 from epctx.spec.support import negotiated
@@ -71,6 +72,9 @@ def _one(scene: Scene, case: Case, call: Call, negotiates: bool) -> Expect:
 
 def _predict(scene: Scene, case: Case, call: Call) -> Expect:
     scene.written = None
+    if case.model.external is not None:
+        bare = msgspec.structs.replace(case, model=msgspec.structs.replace(case.model, external=None))
+        return external(scene, case, call, lambda asked: _predict(scene, bare, asked))
     if call.race is not None:
         return _race(scene, case, call)
     if call.threads is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from epctx.case import Case, Content, Link, Mount, Name, Platform, World, name_of, raw
 from epctx.remember import remembered
 from epctx.spec.tree import ROOT, Node, Place, Tree, components
@@ -112,6 +114,14 @@ def model_directory(case: Case) -> Name | None:
     scene = scene_of(case, "posix")
     path = scene.tree.world_path(scene.base.place.path) if scene.base else None
     return None if path is None else name_of(path)
+
+
+def from_memory(case: Case) -> Case:
+    """The case as a loader takes it for which the directory of a model from memory is the working directory: as with a model
+    that was given by its bare name. Other cases stay as they are."""
+    if case.model.given:
+        return case
+    return replace(case, model=replace(case.model, given="model.onnx"), expect=())
 
 
 @functools.lru_cache(maxsize=64)

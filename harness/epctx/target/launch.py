@@ -8,20 +8,22 @@ from typing import Any, Literal
 
 import epctx_driver
 from epctx.case import Platform, Sanitizer, Struct
+from epctx.external import TensorPlace
 
 PYTHON_DRIVER = Path(epctx_driver.__file__).parent
 """The driver for loaders that are met in Python: a directory that an interpreter runs."""
 
-
-LOADER_SECONDS = 10.0
+PROVIDER_SECONDS = 10.0
+"""How long a provider may take for a call, whatever the case says."""
 
 
 class Loader(Struct, frozen=True):
     """A loader that is met in Python: its name, the module of ``epctx_driver`` that calls it, and what that is told.
 
     The name is that of the profiles that hold what it publishes about itself (``epctx.oracle.loaders``).
-    ``models`` is how a name gets into the models that it loads: as the place of an initializer's ``external`` data, or in an
-    EPContext node of a ``product`` that the loader itself made. ``readable`` are the directories of its environment.
+    ``models`` is how a name gets into the models that it loads: as the place of a tensor's ``external`` data, or in an EPContext
+    node of a ``product`` that the loader itself made. ``tensor`` says where such a tensor is. ``readable`` are the directories of
+    its environment.
 
     ``products`` is the file in which products are kept (``epctx.target.products``). Of a loader that ``opens_only``, good data
     cannot be loaded and run here, so a name counts as accepted once its file was opened. ``notes`` say what is special about it.
@@ -30,11 +32,14 @@ class Loader(Struct, frozen=True):
     name: str
     module: str
     models: Literal["external", "product"]
+    tensor: TensorPlace = "initializer"
     settings: dict[str, Any] = {}
     readable: tuple[str, ...] = ()
     products: str = ""
     opens_only: bool = False
     notes: tuple[str, ...] = ()
+    from_memory: Literal["", "working directory"] = ""
+    """The directory that a model from memory has; "" if there is none but what its user says."""
 
 
 class Launch(Struct, frozen=True):
@@ -64,8 +69,8 @@ class Launch(Struct, frozen=True):
 
     @property
     def patience(self) -> float:
-        """Seconds that a call may take at least, whatever its case allows: what others wrote is large, and slow at first."""
-        return LOADER_SECONDS if self.loader else 0.0
+        """Seconds that a call may take at least, whatever its case allows: a provider is large, and slow at first."""
+        return PROVIDER_SECONDS if self.loader and self.loader.models == "product" else 0.0
 
     @property
     def files(self) -> tuple[str, ...]:

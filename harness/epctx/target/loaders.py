@@ -7,26 +7,53 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast, get_args
+
+from msgspec.structs import replace
 
 from epctx.errors import TargetError, UsageError
+from epctx.external import TensorPlace
 from epctx.target.launch import Launch, Loader
 from epctx.target.spec import TargetSpec
+from epctx.target.weakness import weaknesses
 
-LOADERS = {"onnx": "onnx_external"}
+LOADERS = {
+    known.name: known
+    for known in (
+        Loader("bundled", "bundled_external", "external"),
+        Loader("onnx", "onnx_external", "external"),
+        Loader("ort", "ort_external", "external", from_memory="working directory"),
+    )
+}
+"""Those that are there, by name."""
+OPTIONS = {"bundled": ("weak",), "ort": ("tensor",)}
+"""What some of them take besides the interpreter."""
 
 
 def loader(spec: TargetSpec) -> Launch:
-    """loader:onnx, external data of the onnx package; ?python=PATH is the interpreter of the environment that has it"""
-    spec.allow("python")
-    if spec.what not in LOADERS:
+    """loader:onnx or loader:ort, external data of onnx or onnxruntime; ?python=PATH is the interpreter of an environment with it,
+    tensor=sparse has the data in a sparse constant (ort); loader:bundled keeps the rules, and with ?weak=NAME breaks one"""
+    known = LOADERS.get(spec.what)
+    if known is None:
         raise UsageError(f"Target {spec.text!r}: there is no loader {spec.what!r}; the loaders are {', '.join(LOADERS)}.")
+    spec.allow("python", *OPTIONS.get(known.name, ()))
     python = spec.option("python", sys.executable)
-    return Launch(
-        spec.text,
-        str(Path(python).absolute()),
-        sessions=True,
-        loader=Loader(spec.what, LOADERS[spec.what], "external", readable=directories(python)),
-    )
+    made = replace(known, tensor=_tensor(spec), settings=_settings(spec), readable=directories(python))
+    return Launch(spec.text, str(Path(python).absolute()), sessions=True, loader=made)
+
+
+def _tensor(spec: TargetSpec) -> TensorPlace:
+    value = spec.option("tensor", "initializer")
+    if value not in get_args(TensorPlace):
+        raise UsageError(f"Target {spec.text!r}: a tensor is in one of {', '.join(get_args(TensorPlace))}, not {value!r}.")
+    return cast(TensorPlace, value)
+
+
+def _settings(spec: TargetSpec) -> dict[str, str]:
+    weak = spec.option("weak")
+    if weak and weak not in {w.name for w in weaknesses() if w.of == "loader"}:
+        raise UsageError(f"There is no weak loader {weak!r}; see `epctx list weak`.")
+    return {"weak": weak} if weak else {}
 
 
 def directories(python: str) -> tuple[str, ...]:
@@ -36,5 +63,5 @@ def directories(python: str) -> tuple[str, ...]:
         done = subprocess.run([python, "-I", "-c", ask], capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
         raise TargetError(f"The interpreter {python} does not run: {error}") from error
-    found: list[str] = [os.path.realpath(path) for path in json.loads(done.stdout)]
-    return tuple(dict.fromkeys((*json.loads(done.stdout)[:1], *found)))
+    given: list[str] = json.loads(done.stdout)
+    return tuple(dict.fromkeys((*given[:1], *map(os.path.realpath, given))))

@@ -17,8 +17,8 @@ class Weakness(Struct, frozen=True):
 
     One with ``chunking`` declares that it writes in pieces. Some faults are seen only under a ``sanitizer``.
 
-    One ``of`` an ``ep`` is a weak execution provider, met in sessions; ``cases`` are globs of those that the self-test runs on it
-    (none: all).
+    One ``of`` an ``ep`` is a weak execution provider, met in sessions, and one of a ``loader`` a weak loader of external data;
+    ``cases`` are globs of those that the self-test runs on it (none: all).
     """
 
     name: str
@@ -28,13 +28,13 @@ class Weakness(Struct, frozen=True):
     platform: Platform = "posix"
     sanitizer: Sanitizer | None = None
     chunking: bool = False
-    of: Literal["helper", "ep"] = "helper"
+    of: Literal["helper", "ep", "loader"] = "helper"
     cases: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
         """Its name as a target."""
-        return f"weak:{self.name}" if self.of == "helper" else f"ep:bundled?weak={self.name}"
+        return f"weak:{self.name}" if self.of == "helper" else f"{self.of}:bundled?weak={self.name}"
 
 
 @functools.cache

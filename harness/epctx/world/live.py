@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from epctx import syscalls
-from epctx.case import Content, Fifo, File, Link, Name, World, raw
+from epctx.case import Content, Fifo, File, Link, Name, World, raw, stream
 from epctx.observation import Change, Place, State, Touched, digest
 from epctx.world.differences import Signature, open_parent, read_digest, state_of
 from epctx.world.entries import ModelFile, content, digest_of, plan_of
@@ -232,6 +232,14 @@ class LiveWorld:
             return ()
         return tuple(dict.fromkeys([text_of(name) for path in holders for name in inventory.names_at(path)]))
 
+    def holds(self, data: bytes) -> tuple[str, ...]:
+        """The world paths of the declared files that hold ``data`` among others; none for less than 8 bytes, which say little."""
+        if len(data) < 8:
+            return ()
+        inventory, plan = self._standing.inventory, self._standing.plan
+        held = [path for path, e in plan.items() if isinstance(e, File) and _holds(content(e), data)]
+        return tuple(dict.fromkeys(text_of(name) for path in held for name in inventory.names_at(path)))
+
     def _planned_digest(self, path: bytes) -> str:
         """The digest of the file that was declared at a path; empty where none was."""
         standing = self._standing
@@ -284,3 +292,7 @@ class LiveWorld:
     def feed(self) -> None:
         """Let the writers of FIFOs write a little; never blocks."""
         self._standing.feeder.feed()
+
+
+def _holds(held: Content, data: bytes) -> bool:
+    return not held.sparse and len(data) < held.size and data in stream(held.key, held.size)
