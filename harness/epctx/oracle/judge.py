@@ -58,9 +58,11 @@ def judge(case: Case, observation: Observation, profile: Profile) -> Verdict:
     if observation.error:
         return Verdict(case.id, "error", reason=observation.error)
     expects = expectations(case, profile)
-    unknown = [expect.rule for expect in expects if expect.rule not in RULES]
-    if unknown:
-        return Verdict(case.id, "error", reason=f"a call is decided by the rule {unknown[0]}, which this version cannot judge")
+    for expect in expects:
+        if expect.rule not in RULES:
+            return Verdict(
+                case.id, "error", reason=f"a call is decided by the rule {expect.rule}, which this version cannot judge"
+            )
     root = observation.root.encode("utf-8", "surrogateescape")
     findings: list[Finding] = []
     for index, seen in enumerate(observation.calls):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import posixpath
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 from epctx.case import OK, Call, Case, Expect, File, Name, Struct, content_of, name_of, raw, shown
@@ -51,7 +50,7 @@ class Look:
         self.refused = self.returned and seen.code != OK
         self.allowed = "" if self.expect.file is None else path_text(self.expect.file)
 
-    @cached_property
+    @property
     def happened(self) -> str:
         """How the call ended, in words."""
         seen = self.seen
@@ -71,7 +70,7 @@ class Look:
         source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
         return f"it was accepted with {seen.output.size} bytes{source}"
 
-    @cached_property
+    @property
     def allowed_names(self) -> frozenset[str]:
         """All names of the inode that this call may touch: a hard link to an outside file is that file, under a name inside."""
         if not self.allowed:
@@ -82,13 +81,15 @@ class Look:
                 names.update(known)
         return frozenset(names)
 
-    @cached_property
+    @property
     def strays(self) -> tuple[str, ...]:
         """World paths that were changed although the expectation does not name them (nor the inode that it names)."""
+        if not self.seen.changes:
+            return ()
         own = self.allowed_names if self.expect.outcome != "refuse" else frozenset()
         return tuple(c.path for c in self.seen.changes if c.path not in own)
 
-    @cached_property
+    @property
     def exact(self) -> bool:
         """Whether the bytes that were read, or that the written file holds, are those expected (where they are known)."""
         content = self.expect.content
@@ -162,7 +163,16 @@ class Look:
         wanted = self.expect.content
         return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in before[:1])
 
-    @cached_property
+    @property
+    def over_strict(self) -> bool:
+        """Whether a loader that is judged by its effects refused what the specification, or an application, would accept.
+
+        It need not serve every name to be safe, so that is told apart from what it does wrong.
+        """
+        usual = self.expect.outcome == "accept" or (self.expect.outcome == "either" and self.case.intent != "hostile")
+        return self.profile.scope == "effects" and self.refused and usual
+
+    @property
     def expectation(self) -> str:
         """What the specification expects of this call, in words."""
         expect = self.expect

@@ -16,7 +16,7 @@ from epctx.run.keeper import Keeper, guarded
 from epctx.run.session import Answer, Session
 from epctx.target import Launch
 from epctx.target.driver import BadReply
-from epctx.world import SCRATCH, CannotBuild, LiveWorld
+from epctx.world import CannotBuild, LiveWorld
 from epctx_driver import protocol
 
 GROUP = 16
@@ -112,7 +112,7 @@ class Lane:
                     seen = self._keeper.gather(world, case, case.calls[0], Answer("reply", data), session)
                 except Exception:  # a fault of ours shows again, with its reason, when the case runs by itself
                     continue
-                if any(touched.names[0].startswith(SCRATCH) for touched in seen.touched):  # whose file it is shows only then, too
+                if "above" in [touched.place for touched in seen.touched]:  # in what worlds share: whose it is shows only then
                     continue
                 self.seen[index] = self.observation(index, world, seen)
         if not alive:

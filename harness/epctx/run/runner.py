@@ -20,6 +20,7 @@ from epctx.box import Strength
 from epctx.case import Case
 from epctx.errors import HarnessError
 from epctx.observation import Observation
+from epctx.remember import remembered
 from epctx.run import worker
 from epctx.run.keeper import Conditions
 from epctx.target import Launch
@@ -82,7 +83,7 @@ class Runner:
             while batches or pending:
                 while batches and len(pending) < 2 * self.jobs:
                     indexes = batches.pop()
-                    packed = [msgspec.msgpack.encode(cases[i]) for i in indexes]
+                    packed = [_packed(cases[i]) for i in indexes]
                     pending[self._submit(worker.observe, target, packed, alone)] = indexes
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -94,6 +95,11 @@ def _batches(cases: Sequence[Case]) -> list[list[int]]:
     heavy = [i for i, case in enumerate(cases) if case.heavy]
     light = sorted(set(range(len(cases))).difference(heavy))
     return [light[i : i + BATCH] for i in range(0, len(light), BATCH)][::-1] + [[i] for i in heavy]
+
+
+@remembered()
+def _packed(case: Case) -> bytes:
+    return msgspec.msgpack.encode(case)
 
 
 @contextmanager

@@ -3,6 +3,6 @@
 from epctx.world.entries import CannotBuild, Given, ModelFile, mark_of_content
 from epctx.world.ground import Ground
 from epctx.world.live import LiveWorld
-from epctx.world.plot import SCRATCH, Plot
+from epctx.world.plot import Plot
 
-__all__ = ["SCRATCH", "CannotBuild", "Given", "Ground", "LiveWorld", "ModelFile", "Plot", "mark_of_content"]
+__all__ = ["CannotBuild", "Given", "Ground", "LiveWorld", "ModelFile", "Plot", "mark_of_content"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TypeAlias
 
 from epctx.case import Content, Entry, Fifo, File, Name, Struct, World, content_of, shown, stream, token
@@ -42,8 +43,9 @@ def plan_of(world: World, model: ModelFile | None) -> Plan:
     """The plan for a world with the model file in it. Raises CannotBuild where two things are to stand at one path."""
     plan = _plan_of(world).copy()
     if len(plan) < len(world.entries):
-        twice = next(entry for entry in world.entries if plan[path_of(entry.path)] is not entry)
-        raise CannotBuild(f"{shown(twice.path)} is declared twice")
+        paths = [path_of(entry.path) for entry in world.entries]
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise CannotBuild(f"{shown(twice)} is declared twice")
     if model is not None and plan.setdefault(path_of(model.path), model) is not model:
         raise CannotBuild(f"{shown(model.path)} is declared, and the model file must lie there")
     return plan
@@ -51,7 +53,13 @@ def plan_of(world: World, model: ModelFile | None) -> Plan:
 
 @remembered()
 def _plan_of(world: World) -> Plan:
-    return {path_of(entry.path): entry for entry in world.entries}
+    return {path_of(entry.path): _one_of(entry) for entry in world.entries}
+
+
+@functools.lru_cache(maxsize=4096)
+def _one_of(entry: Entry) -> Entry:
+    """The one entry that stands for all that are equal to it, so that plans are compared by identity for the most part."""
+    return entry
 
 
 @remembered()
