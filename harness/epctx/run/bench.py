@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from epctx.case import ROOT_DEPTH, Call, Case, File, Link, Struct, World
+from epctx.case import ROOT_DEPTH, Call, Case, Content, File, Link, Struct, World
 from epctx.errors import HarnessError
 from epctx.oracle import judge, profile
 from epctx.run import keeper, worker
@@ -49,18 +49,19 @@ class Bench(Struct, frozen=True):
 
 
 def listed() -> list[Case]:
-    """A hundred cases, each of which differs from the one before in one entry of the world and mostly in its name."""
+    """A hundred cases, each of which differs from all others in one entry of the world, and from most in its name."""
     standing = (File("model/good.bin"), File("model/sub/inner.bin"), File("outside/secret.bin"), File("model_evil/twin.bin"))
-    changing = (
-        (File("model/x"), "x"),
-        (Link("model/x", "good.bin"), "x"),
-        (Link("model/x", "../outside/secret.bin"), "x"),
-        (Link("model/x", "sub"), "x/inner.bin"),
-        (File("model/x", mode=0o600), "../outside/secret.bin"),
-    )
     cases = []
     for number in range(100):
-        entry, name = changing[number % len(changing)]
+        content, same = Content(f"bench {number}"), "./" * (number // 5)
+        changing = (
+            (File("model/x", content), "x"),
+            (Link("model/x", f"{same}good.bin"), "x"),
+            (Link("model/x", f"{same}../outside/secret.bin"), "x"),
+            (Link("model/x", f"{same}sub"), "x/inner.bin"),
+            (File("model/x", content, mode=0o600), "../outside/secret.bin"),
+        )
+        entry, name = changing[number % 5]
         case = Case(f"bench/{number}", "A read.", "benign", (), World((*standing, entry)), (Call("read", name),))
         cases.append(msgspec.structs.replace(case, expect=predict(case)))
     return cases

@@ -6,8 +6,9 @@ of its own, and so a watch of its own. While the driver reads in some, the keepe
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from epctx.case import Case, Dir, File, HardLink, Limits, Link
 from epctx.observation import Observation, Seen
@@ -19,8 +20,8 @@ from epctx.target.driver import BadReply
 from epctx.world import CannotBuild, LiveWorld
 from epctx_driver import protocol
 
-GROUP = 16
-"""Plain reads that are sent at once. While the driver makes them, the worlds of the next group are made."""
+GROUP, LEAST = 24, 4
+"""How many plain reads are sent at once. While the driver makes them, the worlds of the next group are made."""
 
 
 def observe_all(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> list[Observation]:
@@ -48,8 +49,6 @@ class Lane:
         self.how_lost = ""
         self._keeper, self._launch, self._cases = keeper, launch, cases
         self._waiting: deque[tuple[int, LiveWorld]] = deque()
-        while len(keeper.more_worlds) < 2 * GROUP:
-            keeper.more_worlds.append(LiveWorld(keeper.ground.plot()))
 
     def run(self) -> None:
         """Make all plain reads, or as many as the driver answers in time."""
@@ -62,9 +61,11 @@ class Lane:
             return
         session, worlds = self._keeper.started(self._launch, Limits()), self._keeper.more_worlds
         plain = [index for index in plain if not self._keeper.obstacle(session, self._cases[index])]
-        for start in range(0, len(plain), GROUP):
-            half = worlds[:GROUP] if start // GROUP % 2 else worlds[GROUP:]
-            ready, messages = self._set_up(session, plain[start : start + GROUP], half)
+        while len(worlds) < min(2 * GROUP, len(plain)):
+            worlds.append(LiveWorld(self._keeper.ground.plot()))
+        free = itertools.cycle(worlds)  # two groups are under way at most, so that each world is done with when its turn comes
+        for group in _groups(plain):
+            ready, messages = self._set_up(session, zip(group, free, strict=False))
             session.driver.send(b"".join(messages))  # where nobody is there to take it, no answer comes either
             self._waiting.extend(ready)
             if not self._take(session, leave=len(ready)):
@@ -76,13 +77,13 @@ class Lane:
         return Observation(self._cases[index].id, self._launch.target, world.root, (seen,))
 
     def _set_up(
-        self, session: Session, group: Sequence[int], worlds: Sequence[LiveWorld]
+        self, session: Session, group: Iterable[tuple[int, LiveWorld]]
     ) -> tuple[list[tuple[int, LiveWorld]], list[bytes]]:
-        """Bring about the worlds of a group of cases; those that are ready, and the requests for their reads."""
+        """Bring the worlds of a group of cases about; those that are ready, and the requests for their reads."""
         ready: list[tuple[int, LiveWorld]] = []
         messages: list[bytes] = []
         with self._keeper.ground.inotify.at_once():
-            for index, world in zip(group, worlds, strict=False):
+            for index, world in group:
                 try:
                     messages += self._keeper.set_up(world, self._cases[index], session)
                 except CannotBuild:
@@ -118,6 +119,15 @@ class Lane:
         if not alive:
             self._keeper.end()
         return alive
+
+
+def _groups(plain: Sequence[int]) -> Iterator[Sequence[int]]:
+    """What is sent at once, smaller and smaller at the end: while the driver makes the last reads, nothing else is made ready."""
+    start = 0
+    while start < len(plain):
+        size = min(GROUP, max(LEAST, (len(plain) - start) // 2))
+        yield plain[start : start + size]
+        start += size
 
 
 def _ended(observation: Observation) -> bool:

@@ -28,8 +28,8 @@ from epctx.target import Launch
 P = ParamSpec("P")
 T = TypeVar("T")
 
-BATCH = 64
-"""Cases in a batch: enough to hide the hand-over, few enough to share the work evenly."""
+BATCH, LEAST = 128, 16
+"""Cases in a batch: enough to hide the hand-over; fewer at the end, to share the work evenly."""
 
 
 class Runner:
@@ -77,7 +77,7 @@ class Runner:
         has ended, the pool fails what is pending, and a thread of its own stumbles over what cannot fail any more.
         """
         target = msgspec.msgpack.encode(launch)
-        batches = _batches(cases)
+        batches = _batches(cases, self.jobs)
         pending: dict[Future[bytes], list[int]] = {}
         with _named():
             while batches or pending:
@@ -90,11 +90,16 @@ class Runner:
                     yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)
 
 
-def _batches(cases: Sequence[Case]) -> list[list[int]]:
+def _batches(cases: Sequence[Case], jobs: int) -> list[list[int]]:
     """Indexes of cases by batch, the last to go first: heavy cases alone and early, so that no worker ends up alone with one."""
     heavy = [i for i, case in enumerate(cases) if case.heavy]
     light = sorted(set(range(len(cases))).difference(heavy))
-    return [light[i : i + BATCH] for i in range(0, len(light), BATCH)][::-1] + [[i] for i in heavy]
+    batches, start = [], 0
+    while start < len(light):
+        size = min(BATCH, max(LEAST, (len(light) - start) // (4 * jobs)))
+        batches.append(light[start : start + size])
+        start += size
+    return batches[::-1] + [[i] for i in heavy]
 
 
 @remembered()
