@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from epctx.case import Call, Case, Entry, File, Link, World
+from epctx.case import Call, Case, Content, Entry, File, Link, World
 from epctx.observation import Observation
-from epctx.run.lane import GROUP
-from epctx.run.runner import Runner
+from epctx.run.lane import GROUP, LEAST, groups_of
+from epctx.run.runner import BATCH, Runner, batches_of
 from epctx.spec import predict
 from epctx.target import Launch, build, prepare
 
@@ -70,3 +70,22 @@ def test_what_one_read_leaves_is_not_seen_of_its_neighbours(runner: Runner, mode
     seen = dict(runner.run(prepare(f"lib:{library}?set={mode}"), cases))
     marked = [index for index, observation in seen.items() if {t.what for t in observation.calls[0].touched} != {"open"}]
     assert marked == [GROUP + 3]
+
+
+@pytest.mark.parametrize("count", [0, 1, LEAST, GROUP, GROUP + 1, 2 * GROUP, 5 * GROUP + 7])
+def test_groups_hold_every_case_once_in_order_and_end_small(count: int) -> None:
+    groups = [list(group) for group in groups_of(range(count))]
+    assert [index for group in groups for index in group] == list(range(count))
+    assert all(0 < len(group) <= GROUP for group in groups)
+    assert not groups or len(groups[-1]) <= LEAST
+
+
+def test_batches_hold_every_case_once_heavy_ones_alone_and_first() -> None:
+    heavy = replace(CASES[0], world=World((File("model/large.bin", Content("large", 20 << 20)),)))
+    cases = [*CASES * 20, heavy, *CASES]
+    batches = batches_of(cases, jobs=2)[::-1]
+    assert sorted(index for batch in batches for index in batch) == list(range(len(cases)))
+    assert batches[0] == [len(CASES) * 20]
+    sizes = [len(batch) for batch in batches[1:]]
+    assert max(sizes) <= BATCH
+    assert sizes == sorted(sizes, reverse=True)

@@ -164,15 +164,6 @@ class Look:
         return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in before[:1])
 
     @property
-    def over_strict(self) -> bool:
-        """Whether a loader that is judged by its effects refused what the specification, or an application, would accept.
-
-        It need not serve every name to be safe, so that is told apart from what it does wrong.
-        """
-        usual = self.expect.outcome == "accept" or (self.expect.outcome == "either" and self.case.intent != "hostile")
-        return self.profile.scope == "effects" and self.refused and usual
-
-    @property
     def expectation(self) -> str:
         """What the specification expects of this call, in words."""
         expect = self.expect

@@ -64,7 +64,7 @@ class Lane:
         while len(worlds) < min(2 * GROUP, len(plain)):
             worlds.append(LiveWorld(self._keeper.ground.plot()))
         free = itertools.cycle(worlds)  # two groups are under way at most, so that each world is done with when its turn comes
-        for group in _groups(plain):
+        for group in groups_of(plain):
             ready, messages = self._set_up(session, zip(group, free, strict=False))
             session.driver.send(b"".join(messages))  # where nobody is there to take it, no answer comes either
             self._waiting.extend(ready)
@@ -121,7 +121,7 @@ class Lane:
         return alive
 
 
-def _groups(plain: Sequence[int]) -> Iterator[Sequence[int]]:
+def groups_of(plain: Sequence[int]) -> Iterator[Sequence[int]]:
     """What is sent at once, smaller and smaller at the end: while the driver makes the last reads, nothing else is made ready."""
     start = 0
     while start < len(plain):

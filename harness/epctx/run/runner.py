@@ -77,7 +77,7 @@ class Runner:
         has ended, the pool fails what is pending, and a thread of its own stumbles over what cannot fail any more.
         """
         target = msgspec.msgpack.encode(launch)
-        batches = _batches(cases, self.jobs)
+        batches = batches_of(cases, self.jobs)
         pending: dict[Future[bytes], list[int]] = {}
         with _named():
             while batches or pending:
@@ -90,7 +90,7 @@ class Runner:
                     yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)
 
 
-def _batches(cases: Sequence[Case], jobs: int) -> list[list[int]]:
+def batches_of(cases: Sequence[Case], jobs: int) -> list[list[int]]:
     """Indexes of cases by batch, the last to go first: heavy cases alone and early, so that no worker ends up alone with one."""
     heavy = [i for i, case in enumerate(cases) if case.heavy]
     light = sorted(set(range(len(cases))).difference(heavy))
