@@ -120,6 +120,7 @@ def rebuild_always() -> None:
 def measure_stages(launch: bytes, cases: bytes, seconds: float) -> dict[str, float]:
     """Run and judge cases in this process; microseconds for each case by stage, and what the timing itself adds."""
     kept, target = worker.keeper(), msgspec.msgpack.decode(launch, type=Launch)
+    unpacked = msgspec.msgpack.decode(cases, type=list[Case])
     totals: defaultdict[str, float] = defaultdict(float)
     done, start = 0, time.perf_counter()
     with ExitStack() as stack:
@@ -133,7 +134,7 @@ def measure_stages(launch: bytes, cases: bytes, seconds: float) -> dict[str, flo
             for name in names:
                 stack.enter_context(_timed(owner, name, stage, totals))
         while time.perf_counter() - start < seconds:
-            for case in msgspec.msgpack.decode(cases, type=list[Case]):
+            for case in unpacked:
                 observation = kept.observe(target, case)
                 before = time.perf_counter()
                 judge(case, observation, SPEC)
