@@ -440,9 +440,9 @@ class Expect(Struct, frozen=True):
     """What the specification says about one call, made by ``epctx.spec.predict``.
 
     ``rule`` is the id of the rule that decides and ``why`` the reason in one sentence. On ``refuse`` the ``status`` is the code
-    demanded (None: any error). On ``accept``, and where an ``either`` was accepted, ``file`` is the world path of the one file
-    that may be opened (read) or must hold the payload afterwards (write), and ``content`` what is read or written (None: as
-    the file was before the call).
+    demanded (None: any error), and ``file`` one that may be opened before, as its name is a good one. On ``accept``, and where an
+    ``either`` was accepted, ``file`` is the world path of the one file that may be opened (read) or must hold the payload
+    afterwards (write), and ``content`` what is read or written (None: as the file was before the call).
     """
 
     outcome: Literal["accept", "refuse", "either"]

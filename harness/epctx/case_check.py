@@ -342,7 +342,9 @@ def _tree(case: Case) -> Tree:
         except CaseError as error:
             raise Wrong(at, str(error)) from None
     try:
-        tree.add_model(_path("$.model.path", case.model.path))
+        path = _path("$.model.path", case.model.path)
+        if case.model.given:
+            tree.add_model(path)
         if case.world.cwd:
             tree.enter(_path("$.world.cwd", case.world.cwd))
     except CaseError as error:

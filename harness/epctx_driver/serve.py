@@ -103,7 +103,6 @@ def _answer(loader: Loader, data: bytes) -> bytes:
     took = time.perf_counter_ns() - start
     flags, fields = 0, field(protocol.MESSAGE, text.encode("utf-8", "surrogateescape")) if code else b""
     if len(output) > protocol.INLINE_LIMIT:
-        os.ftruncate(BULK, len(output))
         done = 0
         while done < len(output):
             done += os.pwrite(BULK, memoryview(output)[done:], done)

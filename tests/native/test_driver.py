@@ -79,6 +79,15 @@ def test_a_callback_gives_the_data(on_either_runtime: Running, size: int) -> Non
     ]
 
 
+@pytest.mark.parametrize("limit", [None, 0, 1000])
+@pytest.mark.parametrize("answer", [96, 3 << 20])
+def test_a_large_payload_reaches_the_callback_whole(on_either_runtime: Running, limit: int | None, answer: int) -> None:
+    payload = Content("large", 1 << 20)
+    call = Call("write", payload=payload, write_callback=Callback(), read_callback=Callback(Content("answer", answer)))
+    (seen,) = on_either_runtime.call(call, "key", file_size=limit).seen.callbacks
+    assert (seen.direction, seen.size, seen.digest) == ("write", 1 << 20, digest(stream("large", 1 << 20)))
+
+
 def test_a_callback_that_fails_is_final(on_either_runtime: Running) -> None:
     call = Call("read", read_callback=Callback(Content("left behind"), code=NOT_IMPLEMENTED, text="so it is"))
     seen = on_either_runtime.call(call, "good.bin").seen

@@ -67,6 +67,7 @@ def test_accepts_what_resolves_inside(helper: Running, name: str, data: bytes) -
         "../outside/nothing",
         "out",
         "out/",
+        "out/../good.bin",
         "far/secret.bin",
         "far/../outside/secret.bin",
         "none/../far/secret.bin",
@@ -88,6 +89,14 @@ def test_refuses_what_does_not_and_what_is_no_file(helper: Running, name: str) -
     (model / "loop").symlink_to("loop")
     os.mkfifo(model / "fifo")
     assert helper.read(name) == (INVALID_ARGUMENT, b"")
+
+
+@pytest.mark.parametrize("text", ["none/../good.bin", "good.bin/../good.bin", "sub/none/.."])
+def test_the_text_of_a_link_is_taken_as_the_kernel_takes_it(helper: Running, text: str) -> None:
+    (helper.world / "model" / "link").symlink_to(text)
+    assert helper.read("link") == (FAIL, b"")
+    assert helper.call(Call("write"), "link").seen.code != OK
+    assert (helper.world / "model" / "good.bin").read_bytes() == GOOD
 
 
 @pytest.mark.parametrize("model", ["model/m", "./model/m", "{root}//model///m", "model/sub/../m", "linked/m", "linked/sub/../m"])

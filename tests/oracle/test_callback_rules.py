@@ -55,6 +55,11 @@ READ = Call("read", "key", read_callback=Callback(ANSWER))
 FAILING = Call("read", "key", read_callback=FAILS)
 
 
+def test_the_applications_own_text_may_hold_control_characters() -> None:
+    noisy = Call("read", "a\nb", read_callback=Callback(code=9, text="closed \x1b[31m"))
+    assert findings(noisy, failed(text="closed \x1b[31m", callbacks=(called("a\nb"),))) == {}
+
+
 def test_what_goes_well_breaks_nothing() -> None:
     assert findings(READ, read()) == {}
     assert findings(FAILING, failed()) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from epctx.case import raw, shown
+from epctx.oracle.callbacks import script
 from epctx.oracle.rule import HELD, Broken, Look, Noted, Ruling, rule
 
 
@@ -125,7 +126,9 @@ def log_safe(look: Look) -> Ruling:
 
     A log line that an attacker can end, colour or overwrite hides the attack that it reports.
     """
-    if any(_control(ord(c)) for c in look.seen.message):
+    callback = script(look.call)
+    said = raw(callback.text).decode("utf-8", "backslashreplace") if callback else ""  # the application's own text is passed on
+    if any(_control(ord(c)) for c in look.seen.message.replace(said, "")):
         return Broken("control characters of the name are escaped in the text", f"the text is {shown(look.seen.message)}")
     return HELD
 

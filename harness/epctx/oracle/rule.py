@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
-from epctx.case import OK, Call, Case, Expect, File, Name, Struct, content_of, name_of, raw, shown
+from epctx.case import OK, Call, Case, Expect, File, HardLink, Name, Struct, content_of, name_of, raw, shown
 from epctx.observation import Report, Seen, content_digest
 from epctx.oracle.profile import Profile, Tier
 from epctx.spec import model_directory
@@ -72,12 +72,17 @@ class Look:
 
     @property
     def allowed_names(self) -> frozenset[str]:
-        """All names of the inode that this call may touch: a hard link to an outside file is that file, under a name inside."""
-        if not self.allowed:
+        """All names of the inode that this call may touch: a hard link to an outside file is that file, under a name inside.
+
+        A load may touch each hard link, since any of its names may be that of one (contain.hard-link judges those).
+        """
+        names = {self.allowed} if self.allowed else set()
+        if self.call.op == "load":
+            names.update(path_text(e.path) for e in self.case.world.entries if isinstance(e, HardLink))
+        if not names:
             return frozenset()
-        names = {self.allowed}
         for known in (*(t.names for t in self.seen.touched), self.seen.reads):
-            if self.allowed in known:
+            if names.intersection(known):
                 names.update(known)
         return frozenset(names)
 
@@ -86,6 +91,8 @@ class Look:
         """World paths that were changed although the expectation does not name them (nor the inode that it names)."""
         if not self.seen.changes:
             return ()
+        if self.call.source == "caller" and self.expect.outcome == "accept" and not self.allowed:
+            return ()  # a trusted caller names any file, also one that has no world path
         own = self.allowed_names if self.expect.outcome != "refuse" else frozenset()
         return tuple(c.path for c in self.seen.changes if c.path not in own)
 

@@ -14,7 +14,7 @@ from epctx.lookout import Lookout, guarded_process, why_no_doors
 from epctx.observation import Report
 from epctx.run.reports import ReportPipe
 from epctx.target import Launch, sanitizer
-from epctx.target.driver import LOOK, BadReply, Driver
+from epctx.target.driver import LOOK, BadReply, Driver, empty
 from epctx.world import LiveWorld
 
 START_SECONDS = 30.0
@@ -50,6 +50,7 @@ class Session:
         self.lookout: Lookout | None = None
         self.unseen_because = why_no_doors() if guarded else ""
         self.bulk = os.memfd_create("epctx-bulk")
+        empty(self.bulk)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         guard, report = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         opened = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in launch.files]

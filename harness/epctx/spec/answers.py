@@ -12,9 +12,9 @@ EMPTY = Content("", 0)
 """What is read or written where there is nothing."""
 
 
-def refuse(rule: str, why: str, status: int | None = None) -> Expect:
-    """A refusal, by a rule and for a reason; without ``status`` with any code."""
-    return Expect("refuse", rule, why, status)
+def refuse(rule: str, why: str, status: int | None = None, file: Name | None = None) -> Expect:
+    """A refusal, by a rule and for a reason; without ``status`` with any code. ``file`` may be opened before."""
+    return Expect("refuse", rule, why, status, file)
 
 
 def doubtful(expect: Expect, why: str, rule: str | None = None) -> Expect:

@@ -21,7 +21,14 @@ BROKEN_OFF = ("too-long", "loop", "denied")
 
 
 def untrusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> Expect:
-    """Names from a model: confined to the model directory."""
+    """Names from a model: confined to the model directory. Where that does not exist, this is as good an error as any other."""
+    found = _confined(scene, case, call, name, text)
+    if scene.base is not None and scene.base.place.rest and found.status == INVALID_ARGUMENT:
+        return msgspec.structs.replace(found, status=None)
+    return found
+
+
+def _confined(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> Expect:
     base, tree = scene.base, scene.tree
     parts: tuple[bytes, ...] | list[bytes] = path_parts(name)
     if scene.windows:
@@ -40,10 +47,10 @@ def untrusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
         place = tree.weakly(tree.start, [*base.place.path, *parts])
     else:
         place = tree.weakly(base.place, parts)
-    doubt = ""
+    doubt, stepped = "", None
     if (length := len(name) + base.length + 1) >= PATH_MAX - SLACK:
         refused = refuse("name.too-long", f"the path of {text} has about {length} bytes, as many as the system takes or more")
-        if place.rest or not tree.within(base.place, place):
+        if (place.rest and call.op != "write") or not tree.within(base.place, place):
             return refused
         # a loader that goes component by component, or normalises first, meets no limit
         doubt = refused.why
@@ -52,18 +59,23 @@ def untrusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
         if isinstance(doubt_or_refusal, Expect):
             return doubt_or_refusal
         doubt = doubt_or_refusal
-    elif place.lexical and place.through == "not-dir":
-        # weakly_canonical passes over it, the kernel says ENOTDIR
-        doubt = f"{text} takes `..` after something that is not a directory"
-    elif place.lexical and not scene.windows and tree.by_steps(base.place, parts).path != place.path:
-        # weakly_canonical takes what follows a missing component by its text; who goes on step by step meets a link there
-        doubt = f"{text} takes back a link by `..`, after something that does not exist"
+    elif place.lexical and not scene.windows:
+        other = tree.by_steps(base.place, parts)
+        if place.through == "not-dir":
+            # weakly_canonical passes over it, the kernel says ENOTDIR
+            doubt = f"{text} takes `..` after something that is not a directory"
+        elif other.path != place.path:
+            # weakly_canonical takes what follows a missing component by its text; who goes on step by step meets a link there
+            doubt = f"{text} takes back a link by `..`, after something that does not exist"
+        if doubt and other.fault not in BROKEN_OFF and tree.within(base.place, other):
+            stepped = other
     elif place.magic:
         doubt = f"{text} leads through a link of /proc"
     rule: str | None = None
     if not tree.within(base.place, place):
         if base.real is None or not tree.within(base.real, place):
-            return _escape(scene, base.place, parts, place, text)
+            refused = _escape(scene, base.place, parts, place, text)
+            return _by_steps(scene, case, call, name, doubtful(refused, doubt), stepped, text) if doubt else refused
         rule = "contain.model-link-cache"
         doubt = f"{text} leads into {where_is(scene, base.real)}, where the model's own link leads"
     elif tree.through_mount(base.place, place):
@@ -76,18 +88,28 @@ def untrusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
         if not beside.fault and beside.nodes[-1].kind == "file" and tree.within(base.real, beside):
             rule, doubt = "contain.model-link-cache", f"{text} is not beside the model's link but beside the real file"
             found = gates(scene, case, call, name, beside, text)
-    if found.outcome != "refuse" and not rule and place.node and (other := tree.other_home(base.place, place.node)):
+    if found.outcome != "refuse" and not rule and place.node and (home := tree.other_home(base.place, place.node)):
         rule = "contain.hard-link"
-        doubt = f"{text} is a hard link to the outside file {where_is(scene, Place([], list(other)))}"
+        doubt = f"{text} is a hard link to the outside file {where_is(scene, Place([], list(home)))}"
     if tree.folded:  # a property of the file system, not of names: a directory may be told to mind case
         doubt = doubt or f"{text} is there only where case does not count"
     if doubt:
         found = doubtful(found, doubt, rule)
+        if found.outcome == "refuse":
+            found = _by_steps(scene, case, call, name, found, stepped, text)
         if scene.written is not None:
             scene.written = (*scene.written[:2], False)
     elif place.lexical and found.outcome == "refuse" and found.status is not None:
         found = msgspec.structs.replace(found, status=None)  # the kernel finds no such path, whatever it would name by its text
     return found
+
+
+def _by_steps(scene: Scene, case: Case, call: Call, name: bytes, refused: Expect, stepped: Place | None, text: str) -> Expect:
+    """A refusal, or open where who goes on step by step after what is missing stays inside and meets a file."""
+    if stepped is None:
+        return refused
+    found = gates(scene, case, call, name, stepped, text)
+    return refused if found.outcome == "refuse" else doubtful(found, refused.why, refused.rule)
 
 
 def _broken_off(

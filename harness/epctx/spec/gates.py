@@ -56,11 +56,11 @@ def _read(scene: Scene, case: Case, call: Call, name: bytes, place: Place, text:
         return refuse("type.read-missing", f"{where} may not be read")
     content = inode.content
     size = 1 if content is None else content.size
+    file = world_name(scene, place)
     if size >= HUGE:
         return refuse("size.cap", f"{where} has {size} bytes, more than any loader should allocate")
     if size and call.allocator in ("null", "error"):
-        return refuse("own.alloc-fails", f"the allocator gives {allocator_fault(call)}")
-    file = world_name(scene, place)
+        return refuse("own.alloc-fails", f"the allocator gives {allocator_fault(call)}", file=file)
     if call.resize is not None:
         why = f"{shown(call.resize.path)} is given another size while {where} is read"
         return Expect("either", "size.file-changes", why, None, file, content)
@@ -120,7 +120,9 @@ def _write(scene: Scene, case: Case, call: Call, name: bytes, place: Place, text
                 "contain.dangling-dir", f"{text} leads through {prefix(scene, place, 1)}, a link whose target does not exist"
             )
         if link is not None:
-            return refuse("type.write-symlink-leaf", f"{text} is a link whose target does not exist", INVALID_ARGUMENT)
+            # where a directory is asked for, that it is missing is as good a reason
+            code = None if place.trailing or place.rest[-1] == b"" else INVALID_ARGUMENT
+            return refuse("type.write-symlink-leaf", f"{text} is a link whose target does not exist", code)
         if place.rest[-1] == b"" or place.trailing:
             return refuse("type.write-parent-missing", f"{text} ends like a directory, and there is none")
         if len(place.rest) > 1 or place.nodes[-1].kind != "dir":
@@ -155,13 +157,14 @@ def _write(scene: Scene, case: Case, call: Call, name: bytes, place: Place, text
     if limit is not None and payload.size > limit:
         scene.written = place, payload, False
         why = f"the payload of {payload.size} bytes is larger than the file size limit of {limit}"
-        return refuse("size.short-write-reported", why)
+        return refuse("size.short-write-reported", why, file=world_name(scene, place))
     if (room := _room(scene, place)) is not None:
         needed = -(-payload.size // PAGE)
         freed = -(-node.inode.content.size // PAGE) if node is not None and node.inode.content is not None else 0
         if needed > room + freed:
             scene.written = place, payload, False
-            return refuse("size.short-write-reported", f"the file system of {where} has no room for {payload.size} bytes")
+            why = f"the file system of {where} has no room for {payload.size} bytes"
+            return refuse("size.short-write-reported", why, file=world_name(scene, place))
         if needed > room:
             doubt = f"the file system of {where} has room for the payload only once the old file is gone"
             rule = "size.short-write-reported"

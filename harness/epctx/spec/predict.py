@@ -32,9 +32,9 @@ from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
 from epctx.spec.external import external
 from epctx.spec.nodes import Named, names_of
-from epctx.spec.scene import Scene, new_scene, scene_of
+from epctx.spec.scene import Scene, new_scene, new_tree, scene_of
 from epctx.spec.support import negotiated
-from epctx.spec.tree import NAME_MAX, ROOT, Place, Tree, path_parts
+from epctx.spec.tree import NAME_MAX, ROOT, Place, path_parts
 
 ATTRIBUTE_LARGE = 64 << 10
 """An attribute of so many bytes is one that a loader may refuse for its size (``model.attribute-bytes``)."""
@@ -87,6 +87,8 @@ def _predict(scene: Scene, case: Case, call: Call) -> Expect:
         return Expect("accept", "cb.embed-bypasses", "what is compiled goes into the model")
     if not (name := _bytes(call.name)):
         return refuse("name.empty", f"the name is {'NULL' if name is None else 'empty'}", INVALID_ARGUMENT)
+    if name.startswith(b"\0"):
+        return refuse("name.embedded-nul", f"{shown(call.name)} starts with a NUL: as a C string it is empty")
     if call.op == "write" and call.payload is None and call.null_size:
         # before the accessors are asked for: an argument of the call itself is wrong
         why = f"the buffer is NULL and its size is {call.null_size}"
@@ -137,8 +139,10 @@ def _read_callback(scene: Scene, call: Call, callback: Callback, name: bytes) ->
     content = callback.content
     size = (content.size if content else 0) if callback.size is None else callback.size
     if content is not None and call.allocator in ("null", "error"):
-        failed = refuse("own.alloc-fails", f"the allocator gives {allocator_fault(call)}, so the callback has no buffer")
-        return failed if content.size else doubtful(failed, failed.why)
+        why = f"the allocator gives {allocator_fault(call)}, so the callback has no buffer"
+        if not content.size and callback.code == OK:  # and needs none
+            return Expect("either", "own.alloc-fails", why, content=EMPTY)
+        return refuse("own.alloc-fails", why)
     if callback.code != OK:
         # "Zero-copy owning buffer": what the callback allocated belongs to the helper, whatever it answers
         rule = "cb.alloc-then-fail" if content is not None else "cb.error-with-size" if size else "cb.error-is-final"
@@ -199,7 +203,7 @@ def _cut(scene: Scene, case: Case, call: Call, name: bytes, label: Name | None, 
         return _path(scene, case, call, name, text, logical)
     kept = name.partition(b"\0")[0]
     why = f"{text} holds a NUL: it is refused, or its beginning {shown(kept)!r} is used inside the model directory"
-    if not kept:
+    if not kept:  # a fallback name; of the name itself that is known
         return refuse("name.embedded-nul", f"{text} starts with a NUL: as a C string it is empty")
     found = _path(scene, case, call, kept, shown(kept), logical)
     if found.outcome == "refuse":
@@ -227,8 +231,15 @@ def _load(scene: Scene, case: Case, call: Call) -> Expect:
     if not asked:
         return Expect("accept", "cb.embed-bypasses", "no node of the model names external data", content=None)
     found = [_load_one(scene, case, call, named) for named in asked]
-    worst = next((f for f in found if f.outcome == "refuse"), None) or next((f for f in found if f.outcome == "either"), found[0])
-    if worst.outcome != "refuse" and len({f.file for f in found}) > 1:
+    refused = [f for f in found if f.outcome == "refuse"]
+    if refused:
+        # which of several is met first is the loader's affair, and so is what it reads before
+        status = (
+            refused[0].status if len({(f.outcome == "either", f.status) for f in found if f.outcome != "accept"}) == 1 else None
+        )
+        return msgspec.structs.replace(refused[0], status=status, file=next((f.file for f in found if f.file is not None), None))
+    worst = next((f for f in found if f.outcome == "either"), found[0])
+    if len({f.file for f in found}) > 1:
         return Expect("either", "model.malformed-node", "the model has several main nodes that name different data")
     return worst
 
@@ -238,7 +249,15 @@ def _load_one(scene: Scene, case: Case, call: Call, named: Named) -> Expect:
     if not name:
         return refuse("name.empty", "the node's ep_cache_context is empty", INVALID_ARGUMENT)
     if call.read_callback is not None:
-        return _read_callback(scene, call, call.read_callback, name)
+        found = _read_callback(scene, call, call.read_callback, name)
+        if b"\0" in name:
+            why = f"the node's ep_cache_context {shown(named.name)} holds a NUL, which a callback is not given"
+            return (
+                refuse("model.attribute-bytes", why)
+                if found.outcome == "refuse"
+                else doubtful(found, why, "model.attribute-bytes")
+            )
+        return found
     found = _cut(scene, case, call, name, named.name)
     if len(name) >= ATTRIBUTE_LARGE or (found.rule == "name.invalid-utf8" and not scene.windows):
         return doubtful(found, f"{found.why}; the attribute's bytes are unusual", "model.attribute-bytes")
@@ -266,7 +285,7 @@ def _turned(scene: Scene, case: Case, race: Race) -> Scene:
     a, b = raw(race.a), raw(race.b)
     if race.how == "chdir":
         return new_scene(msgspec.structs.replace(case, world=msgspec.structs.replace(case.world, cwd=race.b)), scene.platform)
-    tree = Tree(case.world, case.model.path, fold=scene.windows)
+    tree = new_tree(case, scene.platform)
     (tree.swap if race.how == "exchange" else tree.move)(a, b)
     return Scene(tree, case.model.given, scene.platform)
 

@@ -95,7 +95,12 @@ def _scenes(_world: World) -> dict[tuple[Name, Name, Platform], Scene]:
 
 def new_scene(case: Case, platform: Platform) -> Scene:
     """A setting of one's own, for a case whose calls change its world."""
-    return Scene(Tree(case.world, case.model.path, fold=platform == "windows"), case.model.given, platform)
+    return Scene(new_tree(case, platform), case.model.given, platform)
+
+
+def new_tree(case: Case, platform: Platform) -> Tree:
+    """The tree of a case's world, in which its model lies unless it is one from memory."""
+    return Tree(case.world, case.model.path if case.model.given else None, fold=platform == "windows")
 
 
 @remembered()

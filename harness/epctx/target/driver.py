@@ -22,6 +22,8 @@ from epctx_driver import protocol
 
 LARGEST_MESSAGE = 1 << 26
 """No message has more bytes: large outputs go through bulk memory."""
+BULK = 1 << 30
+"""Size of the bulk memory, which takes room only where it is written."""
 LOOK = 0.05
 """Seconds after which waiting for an answer is interrupted for a look at what the driver does."""
 
@@ -124,7 +126,7 @@ def request(
         else:
             data, size = stream(payload.key, payload.size), payload.size
             if flags & protocol.PAYLOAD_IN_BULK:
-                os.ftruncate(bulk, size)
+                empty(bulk)
                 _write_all(bulk, data)
             else:
                 parts.append(protocol.field(protocol.PAYLOAD, data))
@@ -156,6 +158,12 @@ def _flags(call: Call) -> int:
         protocol.PAYLOAD_IN_BULK: writes and payload is not None and payload.size > protocol.INLINE_LIMIT,
     }
     return sum(flag for flag, is_so in asked.items() if is_so)
+
+
+def empty(bulk: int) -> None:
+    """Give back what the bulk memory holds, and it its size: a driver cannot let it grow while a case limits its files."""
+    os.ftruncate(bulk, 0)
+    os.ftruncate(bulk, BULK)
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -18,7 +18,7 @@ constexpr auto kPatience = 500ms, kLinger = 100ms, kTurn = 50ms;
 // Applications that are kept. One of an earlier request must not be met again at the same address.
 constexpr size_t kKept = 256;
 
-// What write callbacks are given is kept in the bulk memory up to here.
+// What write callbacks are given is kept in the bulk memory up to here, and behind that what a read callback answers with.
 constexpr uint64_t kBulkEnd = uint64_t{512} << 20;
 
 std::mutex g_mutex;
@@ -35,7 +35,7 @@ void TakeCallback(std::string_view field, Callback& callback) {
   callback.script = Take<CallbackScript>(field);
   const std::string_view content = Take(field, callback.script.content_size);
   if (content.size() > kInlineLimit) {
-    PutBulk(content);
+    if (!TryPutBulk(content, kBulkEnd)) throw BadMessage{"the bulk memory cannot hold the answer of a callback"};
     Forget(content);
   } else {
     callback.content = content;
@@ -217,7 +217,7 @@ OrtStatus* Application::Fill(const Callback& callback, OrtAllocator* from, void*
     return script.content_size == 0 ? nullptr : Api().CreateStatus(ORT_FAIL, "the callback got no memory");
   }
   if (callback.content.empty()) {
-    GetBulk(*buffer, script.content_size);
+    GetBulk(*buffer, script.content_size, kBulkEnd);
   } else {
     callback.content.copy(static_cast<char*>(*buffer), script.content_size);
   }

@@ -1,12 +1,19 @@
 #include "wire.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 namespace epctx {
+namespace {
+
+const auto kPage = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+constexpr uint64_t kWindow = 64 * 1024;
+
+}  // namespace
 
 bool Requests::Next(std::string_view& message) {
   taken_ += last_;
@@ -63,11 +70,19 @@ void Message::Send() {
 }
 
 bool TryPutBulk(std::string_view bytes, uint64_t offset) {
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::pwrite(kBulk, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += static_cast<size_t>(count);
+  struct stat info = {};
+  if (::fstat(kBulk, &info) != 0) return false;
+  const uint64_t end = offset + bytes.size();
+  if (static_cast<uint64_t>(info.st_size) < end && ::ftruncate(kBulk, static_cast<off_t>(end)) != 0) return false;
+  // Through mappings: what is written to a file is held to the limit of its size that a case may set. They are small ones, since
+  // what is mapped counts as memory of the process.
+  for (uint64_t at = offset; at < end;) {
+    const uint64_t start = at - at % kPage, stop = std::min(end, start + kWindow);
+    void* const mapped = ::mmap(nullptr, stop - start, PROT_READ | PROT_WRITE, MAP_SHARED, kBulk, static_cast<off_t>(start));
+    if (mapped == MAP_FAILED) return false;
+    std::memcpy(static_cast<char*>(mapped) + (at - start), bytes.data() + (at - offset), stop - at);
+    ::munmap(mapped, stop - start);
+    at = stop;
   }
   return true;
 }
@@ -76,9 +91,9 @@ void PutBulk(std::string_view bytes) {
   if (!TryPutBulk(bytes, 0)) throw BadMessage{"the bulk memory cannot hold the output"};
 }
 
-void GetBulk(void* bytes, size_t size) {
+void GetBulk(void* bytes, size_t size, uint64_t offset) {
   for (size_t done = 0; done < size;) {
-    const ssize_t count = ::pread(kBulk, static_cast<char*>(bytes) + done, size - done, static_cast<off_t>(done));
+    const ssize_t count = ::pread(kBulk, static_cast<char*>(bytes) + done, size - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) throw BadMessage{"the bulk memory is shorter than was said"};
     done += static_cast<size_t>(count);
@@ -86,9 +101,8 @@ void GetBulk(void* bytes, size_t size) {
 }
 
 void Forget(std::string_view bytes) {
-  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
-  const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
   if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 

@@ -96,10 +96,10 @@ std::string_view BytesOf(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// Writes bytes to the bulk memory, or says that it cannot; writes them to its start; reads them from there.
+// Writes bytes to the bulk memory, or says that it cannot; writes them to its start; reads bytes from it.
 bool TryPutBulk(std::string_view bytes, uint64_t offset);
 void PutBulk(std::string_view bytes);
-void GetBulk(void* bytes, size_t size);
+void GetBulk(void* bytes, size_t size, uint64_t offset);
 
 // Gives back the memory of bytes that nobody looks at any more, as far as whole pages go.
 void Forget(std::string_view bytes);

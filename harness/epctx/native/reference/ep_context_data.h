@@ -551,11 +551,12 @@ inline Error RefuseReadType(const struct stat& info) {
   return {};
 }
 
-// Walks a path, one component at a time, as the kernel would, with one difference: a component that is missing, dangling or
-// not a directory is undone by a following `..`, as std::filesystem::weakly_canonical has it.
+// Walks a path, one component at a time, as the kernel would, with one difference: in a name, though not in the text of a link, a
+// component that is missing, dangling or not a directory is undone by a following `..`, as std::filesystem::weakly_canonical has
+// it.
 class Walk {
  public:
-  Error From(int start, std::string_view path, Place& place) {
+  Error From(int start, std::string_view path, Place& place, bool of_link = false) {
     place = Place();
     Descriptor here;
     if (Error error = Look(start, !path.empty() && path[0] == '/' ? "/" : ".", O_DIRECTORY, here)) return error;
@@ -570,6 +571,10 @@ class Walk {
       if (name.empty() || name == ".") continue;
       if (name == "..") {
         if (missing > 0) {
+          if (of_link) {  // it dangles
+            place = Place();
+            return {};
+          }
           if (--missing == 0) obstacle = Descriptor();
         } else if (Error error = Look(here.get(), "..", O_DIRECTORY, here)) {
           return error;
@@ -593,7 +598,10 @@ class Walk {
       if (next.object && S_ISDIR(next.info.st_mode)) {
         here = std::move(next.object);
       } else {
-        if (missing++ == 0) obstacle = std::move(next.object);
+        if (missing++ == 0) {
+          obstacle = std::move(next.object);
+          if (next.directory) here = std::move(next.directory);  // behind a link to a file, `..` is that file's directory
+        }
       }
     }
     place.obstacle = std::move(obstacle);
@@ -619,7 +627,7 @@ class Walk {
     const ssize_t size = ::readlinkat(place.object.get(), "", text, sizeof text);
     if (size < 0) return Failed("cannot be resolved: " + Reason(errno));
     Place target;
-    if (Error error = From(here, std::string_view(text, static_cast<size_t>(size)), target)) return error;
+    if (Error error = From(here, std::string_view(text, static_cast<size_t>(size)), target, true)) return error;
     if (!target.object) target = Place();  // a dangling link is a missing component, in the directory where the link is
     place = std::move(target);
     place.through_link = true;

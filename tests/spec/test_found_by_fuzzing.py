@@ -1,0 +1,102 @@
+"""What campaigns on the reference helper found wrong in the prediction, each for its whole kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from epctx.attack import node
+from epctx.case import (
+    FAIL,
+    INVALID_ARGUMENT,
+    OK,
+    Call,
+    Callback,
+    Case,
+    Content,
+    Expect,
+    File,
+    HardLink,
+    Link,
+    Model,
+    Name,
+    Piece,
+    World,
+)
+from epctx.spec import predict
+
+MODEL = Model()
+
+
+def expected(call: Call, *entries: File | Link | HardLink, model: Model = MODEL, cwd: Name = "") -> Expect:
+    world = World((File("model/good.bin"), File("model/sub/inner.bin"), File("outside/secret.bin"), *entries), cwd=cwd)
+    (found,) = predict(Case("spec/case", "", "hostile", (), world, (call,), model))
+    return found
+
+
+@pytest.mark.parametrize("name", ["\0", "\0../outside/secret.bin"])
+@pytest.mark.parametrize("op", ["read", "write"])
+def test_a_name_that_starts_with_nul_is_empty_for_a_callback_too(op: str, name: str) -> None:
+    reads, writes = Call("read", name, read_callback=Callback(Content("a"))), Call("write", name, write_callback=Callback())
+    found = expected(reads if op == "read" else writes)
+    assert (found.outcome, found.rule, found.status) == ("refuse", "name.embedded-nul", None)
+
+
+@pytest.mark.parametrize(("size", "code", "outcome"), [(0, OK, "either"), (0, FAIL, "refuse"), (1, OK, "refuse")])
+def test_no_memory_is_no_fault_where_no_bytes_are_needed(size: int, code: int, outcome: str) -> None:
+    call = Call("read", "x", read_callback=Callback(Content("a", size), code), allocator="null")
+    assert expected(call).outcome == outcome
+
+
+def test_which_of_several_faulty_nodes_is_met_first_is_open() -> None:
+    call, missing, outside = Call("load"), node("none.bin"), node("../outside/secret.bin")
+    assert expected(call, model=Model(nodes=(missing,))).status == FAIL
+    assert expected(call, model=Model(nodes=(missing, node("nothing.bin")))).status == FAIL
+    assert expected(call, model=Model(nodes=(missing, outside))).status is None
+
+
+@pytest.mark.parametrize(("name", "status"), [("link", INVALID_ARGUMENT), ("link/", None), ("link/.", None)])
+def test_a_write_through_a_dangling_link_to_what_ends_like_a_directory(name: str, status: int | None) -> None:
+    found = expected(Call("write", name), Link("model/link", "none"))
+    assert (found.outcome, found.rule, found.status) == ("refuse", "type.write-symlink-leaf", status)
+
+
+def test_who_goes_on_step_by_step_after_what_is_missing_may_stay_inside() -> None:
+    back = Link("outside/back", "../model/sub")
+    found = expected(Call("read", "none/../../outside/back/../good.bin"), back)
+    assert (found.outcome, found.rule, found.file) == ("either", "contain.parent", "model/good.bin")
+    found = expected(Call("read", "none/../../outside/back/../none.bin"), back)
+    assert (found.outcome, found.rule, found.status) == ("refuse", "contain.parent", None)
+    found = expected(Call("read", "none/../../outside/secret.bin"), back)
+    assert (found.outcome, found.rule, found.status) == ("refuse", "contain.parent", INVALID_ARGUMENT)
+
+
+def test_a_model_from_memory_is_not_in_the_world() -> None:
+    found = expected(Call("read", "model/model.onnx", "caller"), model=Model(given=""))
+    assert (found.outcome, found.rule) == ("refuse", "type.read-missing")
+
+
+@pytest.mark.parametrize("allocator", ["null", "error"])
+def test_a_hard_link_may_be_opened_before_memory_runs_out(allocator: str) -> None:
+    call = Call("read", "hard.bin", allocator="null" if allocator == "null" else "error")
+    found = expected(call, HardLink("model/hard.bin", "outside/secret.bin"))
+    assert (found.outcome, found.rule, found.file) == ("refuse", "own.alloc-fails", "model/hard.bin")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("none/../sub/link/../good.bin", "model/good.bin"), ("good.bin/../sub/link/../none", None)]
+)
+def test_who_goes_on_step_by_step_may_meet_another_file_inside(name: str, file: str | None) -> None:
+    found = expected(Call("read", name), Link("model/sub/link", "../good.bin"))
+    assert (found.outcome, found.file) == (("either", file) if file else ("refuse", None))
+
+
+def test_a_path_about_as_long_as_the_system_takes_may_be_written() -> None:
+    long: Name = (Piece("./", times=1900), Piece("new.bin"))
+    assert expected(Call("write", long)).outcome == "either"
+    assert expected(Call("read", long)).outcome == "refuse"
+
+
+@pytest.mark.parametrize(("code", "outcome"), [(OK, "either"), (FAIL, "refuse")])
+def test_the_name_of_a_node_that_holds_nul_is_open_with_a_callback(code: int, outcome: str) -> None:
+    found = expected(Call("load", read_callback=Callback(Content("a"), code)), model=Model(nodes=(node("a\0b"),)))
+    assert (found.outcome, found.rule, found.status) == (outcome, "model.attribute-bytes", None)
