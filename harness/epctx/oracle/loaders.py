@@ -26,6 +26,22 @@ ONNX = Profile(
     ),
 )
 
+HUB = Profile(
+    "hub-onnx",
+    "Archives of onnx's model hub: what is in one is extracted in a directory of its own, and nowhere else.",
+    ("spec",),
+    contract="what onnx publishes about its model hub",
+    scope="effects",
+    loader="onnx-hub",
+    departures={
+        "contain.absolute": "extracting drops the slashes that a name begins with, and stays in the directory",
+    },
+    sources=(
+        "https://github.com/onnx/onnx/pull/6222",
+        "https://docs.python.org/3/library/tarfile.html#tarfile.data_filter",
+    ),
+)
+
 ORT = Profile(
     "external-ort",
     "External initializers of ONNX Runtime: a location is relative to the model's directory, and does not leave it.",
@@ -55,6 +71,7 @@ LOADERS = (
             "https://github.com/onnx/onnx/pull/7717",
         ),
     ),
+    HUB,
     ORT,
     replace(
         ORT,

@@ -22,6 +22,7 @@ LOADERS = {
     for known in (
         Loader("bundled", "bundled_external", "external"),
         Loader("onnx", "onnx_external", "external"),
+        Loader("onnx-hub", "onnx_hub", "external"),
         Loader("ort", "ort_external", "external", from_memory="working directory"),
     )
 }
@@ -31,8 +32,9 @@ OPTIONS = {"bundled": ("weak",), "ort": ("tensor",)}
 
 
 def loader(spec: TargetSpec) -> Launch:
-    """loader:onnx or loader:ort, external data of onnx or onnxruntime; ?python=PATH is the interpreter of an environment with it,
-    tensor=sparse has the data in a sparse constant (ort); loader:bundled keeps the rules, and with ?weak=NAME breaks one"""
+    """loader:onnx or loader:ort, external data of onnx or onnxruntime, loader:onnx-hub, archives of onnx's model hub;
+    ?python=PATH is the interpreter of an environment with it, tensor=sparse has the data in a sparse constant (ort);
+    loader:bundled keeps the rules, and with ?weak=NAME breaks one"""
     known = LOADERS.get(spec.what)
     if known is None:
         raise UsageError(f"Target {spec.text!r}: there is no loader {spec.what!r}; the loaders are {', '.join(LOADERS)}.")
