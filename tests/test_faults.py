@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from epctx import faults
 from epctx.cli import options
 from epctx.errors import UsageError
 from epctx.run.published import settle
+from epctx.run.select import matcher
 
 VALID = """
 format = 1
@@ -124,3 +126,16 @@ def test_the_bundled_file_fits_the_cases_and_rules_that_there_are() -> None:
         assert fault.checked, f"{fault.id} does not say how its range was checked"
         releases = [bundled.environment(name) for name in (fault.vulnerable, fault.fixed)]
         assert all(release.name == release.requirements[0].replace("==", " ") for release in releases)
+
+
+def test_the_readme_shows_the_bundled_faults() -> None:
+    bundled, readme = faults.read(options.bundled_faults()), (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    (table,) = re.findall(r"```text\n(fault .*?)```", readme, re.DOTALL)
+    shown = [re.split(" {2,}", line) for line in table.splitlines()[1:]]
+    cases = options.listed_cases()
+    expected = []
+    for fault in bundled.faults:
+        count = sum(any(matcher(glob).match(case.id) for glob in fault.cases) for case in cases)
+        cells = [fault.vulnerable, f"found, {count} cases", fault.fixed, f"silent, {count} cases"]
+        expected.append([fault.id, fault.target, *cells])
+    assert shown == expected

@@ -95,6 +95,16 @@ def test_an_interrupted_run_says_so(fixed: Cell) -> None:
     assert printed(row(fixed=fixed), wanted=3, interrupted=True).endswith("; interrupted after 1 of 3; 12 s\n")
 
 
+def test_what_is_special_about_a_target_is_said_once() -> None:
+    noted = [replace(cell, notes=("it has no device here",)) for cell in (FOUND, SILENT)]
+    assert printed(row(*noted), row(*noted)).splitlines()[2:6] == [
+        "CVE-2020-1  loader:it  it 1.0      found, 2 cases  it 2.0  silent, 2 cases",
+        "",
+        "loader:it: it has no device here",
+        "",
+    ]
+
+
 def test_the_command_names_the_profile_where_the_fault_has_one() -> None:
     words = shlex.split(report.replay_command(Row(replace(FAULT, profile="hardened"), FOUND, SILENT), FOUND, "links/a[x]"))
     assert words == ["epctx", "replay", "links/a[x]", AT, "--profile", "hardened", "--policy", "contain.hard-link=refuse"]

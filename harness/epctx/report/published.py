@@ -55,7 +55,13 @@ def words(cell: Cell) -> str:
 
 
 def details(console: Console, rows: Sequence[Row]) -> None:
-    """Of each cell that is not right: why, or which rules did what they should not, and how to see that again."""
+    """What is special about targets here; and of each cell that is not right why, or which rules did what they should not, and
+    how to see that again."""
+    notes = dict.fromkeys((row.fault.target, note) for row in rows for cell in row.cells for note in cell.notes)
+    if notes:
+        console.print()
+    for target, note in notes:
+        console.print(Text(f"{target}: {note}", style="dim"))
     for row in rows:
         for cell in row.cells:
             if cell.outcome == "right":

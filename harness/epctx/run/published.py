@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from epctx.case import Case, Struct
 from epctx.errors import TargetError, UsageError
 from epctx.faults import Fault, Faults
@@ -38,6 +40,8 @@ class Cell(Struct, frozen=True):
     """Why it is skipped or unusable."""
     target: str = ""
     """The target as it was run, by which a finding can be seen again."""
+    notes: tuple[str, ...] = ()
+    """What this machine can show of the target, and what it cannot."""
     seconds: float = 0
 
     @property
@@ -106,32 +110,33 @@ def published(
         if name in missing:
             return Cell(name, wanted, "skipped", reason=missing[name])
         progress(f"{fault.id}: {name}")
-        target = f"{fault.target}{'&' if '?' in fault.target else '?'}python={pythons[name]}"
-        start = time.monotonic()
-        seen = _look(runner, fault, target, cases, confirm=wanted == "silent")
-        return _cell(fault, name, wanted, target, seen, time.monotonic() - start)
+        return _looked(runner, fault, name, pythons[name], wanted, cases)
 
     for fault in faults:
         yield Row(fault, cell(fault, fault.vulnerable, "found"), cell(fault, fault.fixed, "silent"))
 
 
-def _look(runner: Runner, fault: Fault, target: str, cases: Sequence[Case], *, confirm: bool) -> list[Judged] | TargetError:
-    """What a fault's cases come to on one release, after the controls; or why it cannot be judged."""
+def _looked(runner: Runner, fault: Fault, name: str, python: str, wanted: Wanted, cases: Sequence[Case]) -> Cell:
+    """What a fault's cases come to on one release, after the controls."""
+    start = time.monotonic()
+    target = f"{fault.target}{'&' if '?' in fault.target else '?'}python={python}"
     selected, _ = select(cases, fault.cases, controls=True)
     asked = [matcher(glob) for glob in fault.cases]
+    notes: tuple[str, ...] = ()
     try:
         launch = prepare(target)
+        notes = launch.loader.notes if launch.loader else ()
         own = judging(launch, runner.conditions(launch), fault.profile, fault.policies)
-        done = sorted(check(runner, launch, selected, own, confirm=confirm), key=lambda j: j.index)
+        # What is found where it must be needs no second run; what is found where nothing must be does.
+        done = sorted(check(runner, launch, selected, own, confirm=wanted == "silent"), key=lambda j: j.index)
+        cell = _cell(fault, name, wanted, [j for j in done if any(pattern.match(j.case.id) for pattern in asked)])
     except TargetError as error:
-        return error
-    return [judged for judged in done if any(pattern.match(judged.case.id) for pattern in asked)]
+        cell = Cell(name, wanted, "unusable", reason=str(error))
+    return replace(cell, target=target, notes=notes, seconds=round(time.monotonic() - start, 3))
 
 
-def _cell(fault: Fault, name: str, wanted: Wanted, target: str, seen: list[Judged] | TargetError, seconds: float) -> Cell:
+def _cell(fault: Fault, name: str, wanted: Wanted, seen: Sequence[Judged]) -> Cell:
     """What was seen, held against what is wanted."""
-    if isinstance(seen, TargetError):
-        return Cell(name, wanted, "unusable", reason=str(seen), target=target, seconds=seconds)
     broken: dict[str, dict[str, None]] = {}
     for judged in seen:
         for finding in judged.verdict.findings:
@@ -157,6 +162,4 @@ def _cell(fault: Fault, name: str, wanted: Wanted, target: str, seen: list[Judge
         missed=missed,
         blind=blind,
         reason=f"{idle[0].case}: {idle[0].reason}" if idle and outcome in ("skipped", "unusable") else "",
-        target=target,
-        seconds=seconds,
     )
