@@ -136,7 +136,7 @@ def test_every_rule_is_explained(epctx: Epctx, rule: str, monkeypatch: pytest.Mo
     first, *rest = result.output.splitlines()
     assert first == f"{rule}  {RULES[rule].severity}  tier {RULES[rule].tier}"
     assert f"  {' '.join(RULES[rule].statement.split())}" in rest
-    by = "no weak target" if RULES[rule].informational else ("weak:", "ep:bundled?weak=")
+    by = "no weak target" if RULES[rule].informational else ("weak:", "ep:bundled?weak=", "loader:bundled?weak=")
     assert next(line for line in rest if line.startswith("  broken by ")).removeprefix("  broken by ").startswith(by)
 
 
