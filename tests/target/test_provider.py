@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from epctx.errors import TargetError, UsageError
-from epctx.target import Launch, build, prepare, products, toolchain
+from epctx.target import Launch, build, prepare, products, provider, toolchain
 from epctx.target.native import onnxruntime_library
-from epctx.target.provider import ready
+from epctx.target.provider import read, ready
 
 NAME = "EpctxExecutionProvider"
+DOCS = Path(__file__).parent.parent.parent / "docs"
 needs_onnxruntime = pytest.mark.skipif(onnxruntime_library() is None, reason="onnxruntime is not installed")
 
 GOOD = f'name = "{NAME}"\nlibrary = "ep.so"\ncomputes = "mul"\n'
@@ -178,7 +180,29 @@ def test_an_interpreter_that_is_none() -> None:
 
 
 def test_every_description_that_comes_along_can_be_read() -> None:
-    from epctx.target.provider import read
-
     for path in ready().values():
         assert read(path).summary
+
+
+def test_the_description_in_the_documentation_can_be_read(tmp_path: Path) -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", (DOCS / "real-loaders.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        (tmp_path / "documented.toml").write_text(block, encoding="utf-8")
+        described = read(tmp_path / "documented.toml")
+        assert described.options
+        assert described.devices[0].kind == "npu"
+
+
+@needs_onnxruntime
+def test_a_package_brings_its_description_along(described: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Entry:
+        name = "ours"
+
+        def load(self) -> str:
+            return str(described)
+
+    monkeypatch.setattr(provider, "entry_points", lambda group: [Entry()] if group == "epctx.providers" else [])
+    loader = prepare("ep:ours").loader
+    assert loader is not None
+    assert loader.settings["name"] == NAME
