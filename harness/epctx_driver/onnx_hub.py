@@ -70,11 +70,11 @@ class _Answers:
         return io.BytesIO(self.archive if url.endswith(ARCHIVE) else self.manifest)
 
 
-def _archive(name: str, content: bytes) -> bytes:
+def _archive(name: str | bytes, content: bytes) -> bytes:
     """An archive with one file."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w:gz") as archive:
-        member = tarfile.TarInfo(name)
+        member = tarfile.TarInfo(os.fsdecode(name))
         member.size = len(content)
         archive.addfile(member, io.BytesIO(content))
     return written.getvalue()

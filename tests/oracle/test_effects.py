@@ -103,7 +103,8 @@ def test_parents_taken_by_the_text_are_a_note_inside_and_no_excuse_outside() -> 
     verdict = judged(tested, read(twin))
     assert verdict.result == "note"
     assert [f.happened for f in verdict.findings] == [
-        "it was accepted with 96 bytes, the content of model/f.bin: each `..` was taken by the name's text"
+        "it was accepted with 96 bytes, the content of model/f.bin: the name was taken by its text, "
+        "which stays in the model directory"
     ]
     assert judged(tested, read(File("model/a/f.bin"))).result == "pass"
     assert failed(judged(tested, read(inner)))

@@ -34,9 +34,10 @@ HUB = Profile(
     scope="effects",
     loader="onnx-hub",
     departures={
-        "contain.absolute": "extracting drops the slashes that a name begins with, and stays in the directory",
+        "type.write-parent-missing": "extracting makes the directories in which a file lies",
     },
     sources=(
+        "https://github.com/onnx/onnx/pull/6164",
         "https://github.com/onnx/onnx/pull/6222",
         "https://docs.python.org/3/library/tarfile.html#tarfile.data_filter",
     ),

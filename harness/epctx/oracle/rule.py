@@ -114,7 +114,7 @@ class Look:
         if not self.returned:
             return Broken(self.expectation, self.happened, self.allowed)
         if self.by_text:
-            words = f"{self.happened}: each `..` was taken by the name's text"
+            words = f"{self.happened}: the name was taken by its text, which stays in the model directory"
             return Noted(self.expectation, words, self.allowed)
         if self.call.threads is not None:  # how the calls ended is counted, and judged by thread.no-cross-talk
             return HELD
@@ -141,17 +141,19 @@ class Look:
 
     @property
     def by_text(self) -> bool:
-        """Whether a loader that is judged by its effects removed each ``..`` from the name by its text, before the system saw it,
-        and so came to another file of the model directory. After a link that is not what the name means, but it is safe."""
+        """Whether a loader that is judged by its effects took the ``..`` of a name, or its first slash, off the text before the
+        system saw it, and so came to another file of the model directory. That is not what the name means, but it is safe."""
         if self.profile.scope == "contract" or not self.accepted:
             return False
         name, base = raw(self.call.name or "", self.root), model_directory(self.case)
-        if base is None or b".." not in name.split(b"/"):
+        if base is None or not (name.startswith(b"/") or b".." in name.split(b"/")):
             return False
         directory = raw(base)
         path = posixpath.normpath(directory + b"/" + name)
-        used = set(self.seen.reads) if self.call.op == "read" else {c.path for c in self.seen.changes}
-        inside = path.startswith(directory + b"/") and all(t.place == "inside" for t in self.seen.touched)
+        seen = self.seen
+        used = set(seen.reads) if self.call.op == "read" else {c.path for c in seen.changes if c.after.kind != "dir"}
+        places = {*(t.place for t in seen.touched), *(c.place for c in seen.changes), "inside"}
+        inside = path.startswith(directory + b"/") and len(places) == 1
         return inside and used == {path_text(name_of(path))} != {self.allowed}
 
     def _landed(self) -> Ruling:

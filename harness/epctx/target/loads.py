@@ -1,4 +1,4 @@
-"""Cases for loaders of external data: which of them make sense there.
+"""Cases for loaders of external data, and of archives: which of them make sense there.
 
 The name of external data is always a model's, and the loader is called as an application calls it. What a case takes for granted
 beyond that is an obstacle, told in a sentence.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Set
 
 from msgspec import UNSET
 
-from epctx.case import Call, Case, File, content_of
+from epctx.case import Call, Case, Dir, File, content_of, raw
 from epctx.target.launch import Loader
 
 LARGEST_SPARSE = 16 << 20
@@ -18,6 +18,9 @@ LARGEST_SPARSE = 16 << 20
 
 MODEL_SIZE = 512
 """Bytes of the largest model that is saved; its tensors lie elsewhere."""
+
+CANNOT = {"read": "the loader unpacks files, and gives nothing back", "write": "the loader saves no external data"}
+"""Why a case is skipped whose calls a loader does not have."""
 
 OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
     (lambda call: call.op == "config", "a loader of external data knows no configs"),
@@ -59,7 +62,21 @@ def obstacle(case: Case, loader: Loader, can: Set[str]) -> str:
             if meets(call):
                 return words
         if call.op not in can:
-            return "the loader saves no external data"
+            return CANNOT[call.op]
+    if loader.name == "onnx-hub" and (words := _archive_obstacle(case)):
+        return words
     if not case.model.given and not loader.from_memory:
         return "a model from memory has no directory but the one that its user says"
+    return ""
+
+
+def _archive_obstacle(case: Case) -> str:
+    if case.model.external is not None:
+        return "an archive has no tensors"
+    if len(case.calls) > 1:
+        return "an archive is unpacked once"
+    if any(b"\0" in raw(call.name or "") for call in case.calls):
+        return "the name of a member ends at a NUL"
+    if any(not isinstance(entry, Dir | File) and raw(entry.path).startswith(b"model") for entry in case.world.entries):
+        return "an archive is unpacked to a directory without links, and with nothing else that is special"
     return ""
