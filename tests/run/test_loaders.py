@@ -98,7 +98,7 @@ def test_what_no_loader_of_external_data_has_is_skipped_with_its_reason(runner: 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("loader:none", "the loaders are bundled, onnx, ort"),
+        ("loader:none", "the loaders are bundled, onnx, onnx-hub, ort"),
         ("loader:onnx?tensor=sparse", "unknown option 'tensor'"),
         ("loader:ort?tensor=dense", "initializer, sparse"),
         ("loader:bundled?weak=nothing", "no weak loader 'nothing'"),
