@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import resource
+import select
+import signal
 import socket
 import time
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +20,10 @@ LINK, BULK = 3, 4
 """The descriptors of the socket to the harness and of the memory that is shared with it."""
 FAIL = 1
 """The member of OrtErrorCode that stands for every exception: loaders have none in common."""
+
+
+AWAKE = 0.05
+"""Seconds after which a process that waits for another one shows that it is not itself asleep on something."""
 
 
 class Request(NamedTuple):
@@ -58,8 +65,64 @@ def serve(name: str, settings: dict[str, Any]) -> None:
         link.sendall(_hello("", "", (), f"{type(error).__name__}: {error}"))
         return
     link.sendall(_hello(loader.met, loader.ort, loader.can, ""))
-    while data := _receive(link):
-        link.sendall(_answer(loader, data))
+    answer_all(loader, link)
+
+
+def answer_all(loader: Loader, link: socket.socket) -> None:
+    """Answer the requests that come, until the link closes."""
+    data = _receive(link)
+    while data:
+        if _afresh(data):
+            data = _in_child(loader, link, data)
+        else:
+            link.sendall(_answer(loader, data))
+            data = _receive(link)
+
+
+def _afresh(data: bytes) -> bool:
+    return bool(protocol.REQUEST.unpack_from(data)[1] & protocol.AFRESH)
+
+
+def _in_child(loader: Loader, link: socket.socket, data: bytes) -> bytes:
+    """Answer a request, and those that belong to it, in a process that comes from this one, and ends with them; the next request.
+
+    This process makes no call itself, so whatever a call does to its process, the next one finds a loader as it was imported.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        while data:
+            link.sendall(_answer(loader, data))
+            data = _receive(link)
+            if data and _afresh(data):
+                break
+        with open(writer, "wb") as pipe:
+            pipe.write(data)
+        os._exit(0)
+    os.close(writer)
+    following = bytearray()
+    with open(reader, "rb", buffering=0) as pipe:
+        while True:
+            if not select.select([pipe], [], [], AWAKE)[0]:
+                continue
+            part = pipe.read(1 << 16)
+            if not part:
+                break
+            following += part
+    _, status = os.waitpid(child, 0)
+    if status:
+        _end_as(os.waitstatus_to_exitcode(status))
+    return bytes(following)
+
+
+def _end_as(code: int) -> None:
+    """End this process as another one ended: with a status, or, if negative, by a signal."""
+    if code < 0:
+        with contextlib.suppress(OSError):  # some signals cannot be handled
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(abs(code))
 
 
 def _hello(met: str, ort: str, can: tuple[str, ...], error: str) -> bytes:

@@ -82,6 +82,23 @@ def test_a_crash_is_pinned_on_its_case(runner: Runner) -> None:
     assert judged(runner, scene(calls=read("good.bin"))).result == "pass"
 
 
+def test_cases_that_run_alone_find_the_loader_as_it_was_imported(runner: Runner) -> None:
+    crash = scene(calls=read("good.bin"), model=Model(external=External((Pair("unknown", "x"),))))
+    hang = scene(Fifo("model/pipe"), calls=read("pipe"), limits=Limits(seconds=1.0))
+    both = scene(calls=(write("new.bin"), read("new.bin")))
+    launch = loader(parse("loader:bundled?weak=external-aborts-on-keys"))
+    drafts = [both, crash, hang, both, scene(calls=read("../outside/secret.bin")), both]
+    seen = dict(runner.run(launch, list(map(case, drafts)), alone=True))
+    returned = ("returned", "returned")
+    ends = [tuple(call.ended for call in seen[n].calls) for n in range(6)]
+    assert ends == [returned, ("crash",), returned[:1], returned, returned[:1], returned]
+    assert "SIGABRT" in seen[1].calls[0].detail
+    assert [call.code for call in seen[3].calls] == [0, 0]
+    joins = loader(parse("loader:bundled?weak=external-joins"))
+    ((_, hung),) = runner.run(joins, [case(hang)], alone=True)
+    assert hung.calls[0].ended == "hang"
+
+
 def test_locations_are_any_bytes(runner: Runner) -> None:
     name = (Piece("f-"), Piece(hex="ff"))
     assert judged(runner, scene(File((Piece("model/f-"), Piece(hex="ff"))), calls=read(name))).result == "pass"

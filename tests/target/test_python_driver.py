@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 
 import pytest
 
@@ -60,3 +62,49 @@ def test_a_session_that_another_provider_has_is_a_fault() -> None:
     provider.name = "XExecutionProvider"
     with pytest.raises(serve.Fault, match="CPUExecutionProvider has the model"):
         provider.run(Session())
+
+
+class Counting(Loader):
+    """Tells how many calls its process has made, and ends that at the fourth."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def read(self, _: serve.Request) -> bytes:
+        self.calls += 1
+        if self.calls == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return b"%d" % self.calls
+
+
+def served(*afresh: bool) -> tuple[list[bytes], int]:
+    """What comes of calls, some of which are to be made afresh, and how the driver ended."""
+    ours, theirs = socket.socketpair()
+    driver = os.fork()
+    if not driver:
+        ours.close()
+        serve.answer_all(Counting(), theirs)
+        os._exit(0)
+    theirs.close()
+    outputs = []
+    with ours:
+        for each in afresh:
+            fixed = protocol.REQUEST.pack(protocol.OPS["read"], protocol.AFRESH if each else 0, 0, 0, -1, 0)
+            ours.sendall(protocol.message(protocol.REQUEST_KIND, fixed + protocol.field(protocol.CWD, os.getcwdb())))
+            data = ours.recv(1 << 16)
+            if not data:
+                break
+            outputs.append(bytes(read_reply(Call("read", "f"), data, -1).output))
+    return outputs, os.waitstatus_to_exitcode(os.waitpid(driver, 0)[1])
+
+
+def test_a_call_that_is_made_afresh_knows_of_none_before_it() -> None:
+    assert served(False, False, False) == ([b"1", b"2", b"3"], 0)
+    assert served(True, True, True) == ([b"1", b"1", b"1"], 0)
+    assert served(True, False, True, False, False) == ([b"1", b"2", b"1", b"2", b"3"], 0)
+    assert served(False, True, True) == ([b"1", b"2", b"2"], 0)
+
+
+def test_a_driver_ends_as_the_process_ended_that_it_made() -> None:
+    assert served(False, False, False, False) == ([b"1", b"2", b"3"], -signal.SIGKILL)
+    assert served(True, False, False, False, True) == ([b"1", b"2", b"3"], -signal.SIGKILL)

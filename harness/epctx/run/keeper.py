@@ -71,6 +71,10 @@ class Keeper:
         """Whether each world is built from nothing rather than changed."""
         self._spoilt = False
         """Whether a driver died in the midst of something that it would have put right, such as a race."""
+        self._alone = False
+        """Whether what runs now runs in a process of its own, which comes from the driver's."""
+        self._untouched = False
+        """Whether the driver's own process has made no call."""
         self.more_worlds: list[LiveWorld] = []
         """Worlds beside the one, for cases that are made ready at once."""
 
@@ -100,8 +104,13 @@ class Keeper:
 
     def observe_alone(self, launch: Launch, case: Case) -> Observation:
         """Run a case in a driver of its own, so that nothing that ran before it has a part in what is seen."""
-        self.end()
-        return self.observe(launch, case)
+        self._alone = launch.forks
+        if not (self._alone and self._untouched):
+            self.end()
+        try:
+            return self.observe(launch, case)
+        finally:
+            self._alone = False
 
     def close(self) -> None:
         """End the driver and remove the worlds."""
@@ -115,6 +124,8 @@ class Keeper:
         if self.session is None or not self.session.serves(launch, limits, guarded):
             self.end()
             self.session = Session(self.box, launch, limits, self.world.root + "/outside", guarded=guarded)
+            self._untouched = True
+        self._untouched = self._untouched and self._alone
         return self.session
 
     def end(self) -> None:
@@ -206,11 +217,11 @@ class Keeper:
     def _session_requests(self, world: LiveWorld, case: Case, models: list[list[bytes]]) -> Iterator[bytes]:
         root, file_size, last = world.plot.root, case.limits.file_size, models[0][0]
         given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
-        for call, own in zip(case.calls, models, strict=True):
+        for index, (call, own) in enumerate(zip(case.calls, models, strict=True)):
             if case.model.given and own[0] != last:
                 world.replace_model(ModelFile(case.model.path, own[0]))
                 last = own[0]
-            yield sessions.request(call, given, own, cwd, root, file_size)
+            yield sessions.request(call, given, own, cwd, root, file_size, afresh=self._alone and not index)
 
     def _requests(self, world: LiveWorld, case: Case, data: bytes, bulk: int) -> Iterator[bytes]:
         root = world.plot.root

@@ -73,6 +73,12 @@ class Launch(Struct, frozen=True):
         return PROVIDER_SECONDS if self.loader and self.loader.models == "product" else 0.0
 
     @property
+    def forks(self) -> bool:
+        """Whether its driver can make calls in processes that come from it, each as good as a driver of its own: loaders that are
+        as they were imported, which is not to be said of a provider."""
+        return self.loader is not None and self.loader.models == "external"
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The files that the driver loads, to be opened for it: in its box a path may not be reachable, a descriptor is."""
         return tuple(filter(None, (self.library, self.ort)))

@@ -80,9 +80,19 @@ OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
 """What a call takes for granted that no session has, and the reason in words."""
 
 
-def request(call: Call, model_path: bytes, models: Sequence[bytes], cwd: bytes, root: bytes, file_size: int | None) -> bytes:
+def request(
+    call: Call,
+    model_path: bytes,
+    models: Sequence[bytes],
+    cwd: bytes,
+    root: bytes,
+    file_size: int | None,
+    *,
+    afresh: bool = False,
+) -> bytes:
     """The request for one call. ``model_path`` is what the runtime is given, "" for the one of ``models`` itself; ``cwd`` a real
-    path. Threads have a model for each share, in memory.
+    path. Threads have a model for each share, in memory. A driver in Python makes a call ``afresh``, and those after it, in a
+    process that has made none.
     """
     parts = [protocol.field(protocol.CWD, cwd)]
     if call.threads or not model_path:
@@ -104,5 +114,6 @@ def request(call: Call, model_path: bytes, models: Sequence[bytes], cwd: bytes, 
     flags = (
         (protocol.LINGERS if call.lingers else 0) | (protocol.EMBEDS if call.embeds else 0) | (protocol.RUNS if call.runs else 0)
     )
+    flags |= protocol.AFRESH if afresh else 0
     fixed = protocol.REQUEST.pack(protocol.OPS[call.op], flags, 0, 0, -1 if file_size is None else file_size, 0)
     return protocol.message(protocol.REQUEST_KIND, fixed + b"".join(parts))
