@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import warnings
 
 import pytest
 
@@ -80,7 +81,9 @@ class Counting(Loader):
 def served(*afresh: bool) -> tuple[list[bytes], int]:
     """What comes of calls, some of which are to be made afresh, and how the driver ended."""
     ours, theirs = socket.socketpair()
-    driver = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # in a runner with threads: the child needs but one
+        driver = os.fork()
     if not driver:
         ours.close()
         serve.answer_all(Counting(), theirs)
