@@ -1,0 +1,161 @@
+"""What a campaign keeps: its findings, each in a folder of its own, and how far it is.
+
+A folder appears complete or not at all, and before anybody is told of the finding. So whatever ends a campaign, nothing that was
+reported is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from epctx.case import Case, Struct
+from epctx.case_file import dumps
+from epctx.errors import HarnessError, UsageError
+from epctx.observation import Observation
+
+T = TypeVar("T", bound=Struct)
+
+FORMAT = 1
+"""Version of the format of a campaign's directory."""
+
+
+class Setting(Struct, frozen=True):
+    """What decides the cases of a campaign and how they are judged; the same for all of its runs."""
+
+    target: str
+    seed: int
+    profile: str
+    policies: tuple[str, ...] = ()
+    dictionary: tuple[str, ...] = ()
+    epctx: str = ""
+    format: int = FORMAT
+
+
+class State(Struct, frozen=True):
+    """How far a campaign is: the next batch, and what came of those before it."""
+
+    batch: int = 0
+    cases: int = 0
+    failing: int = 0
+    seconds: float = 0.0
+
+
+class Found(Struct, frozen=True):
+    """A finding: the rule, what happened in the smallest case that was found, and which case it came from."""
+
+    fingerprint: str
+    rule: str
+    severity: str
+    case: str
+    """The id of the case that was shrunk, which says the seed and the number."""
+    expected: str
+    happened: str
+    file: str
+    target: str
+    ort: str
+    epctx: str
+    again: str
+    """The command that shows it again, to be given in the finding's folder."""
+    confirmed: bool = True
+
+
+class Store:
+    """A campaign's directory. UsageError if it is none, or one that is of something else."""
+
+    def __init__(self, directory: Path, setting: Setting, *, resume: bool) -> None:
+        self.directory, self._findings = directory, directory / "findings"
+        try:
+            if resume:
+                self.setting = self._read("setting.json", Setting)
+            else:
+                directory.mkdir(parents=True, exist_ok=True)
+                if any(directory.iterdir()):
+                    raise UsageError(f"{directory} is not empty; name a new directory, or go on with --resume {directory}.")
+                self.setting = setting
+                self._findings.mkdir()
+                self._replace("setting.json", setting)
+                self.save(State())
+            for left in self._findings.glob(".new-*"):  # of a run that was killed
+                shutil.rmtree(left)
+        except OSError as error:
+            raise UsageError(f"{directory}: {error.strerror}; name a directory that can be written to.") from None
+
+    @property
+    def state(self) -> State:
+        """How far the campaign was when that was last saved."""
+        return self._read("state.json", State)
+
+    def save(self, state: State) -> None:
+        """Keep how far the campaign is. HarnessError if that cannot be written."""
+        with self._told():
+            self._replace("state.json", state)
+
+    def found(self) -> list[Found]:
+        """All findings, by name."""
+        return [self._read(path, Found) for path in sorted(self._findings.glob("*/finding.json"))]
+
+    def keep(self, found: Found, case: Case, observation: Observation) -> Path:
+        """Keep a finding; its folder. HarnessError, and nothing else is harmed, if it cannot be written."""
+        folder = self._findings / f"{found.rule}-{found.fingerprint}"
+        with self._told():
+            made = Path(tempfile.mkdtemp(prefix=".new-", dir=self._findings))
+            try:
+                made.chmod(0o755)
+                _write(made / "case.json", dumps(case).encode() + b"\n")
+                _write(made / "observation.json", _json(observation))
+                _write(made / "finding.json", _json(found))
+                if not folder.exists():
+                    os.rename(made, folder)
+                    _sync(self._findings)
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+        return folder
+
+    def _read(self, name: str | Path, kind: type[T]) -> T:
+        path = self.directory / name
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=kind)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise UsageError(f"{path}: {error}; {self.directory} is not the directory of a campaign.") from None
+
+    def _replace(self, name: str, data: Struct) -> None:
+        made = self.directory / f".{name}"
+        _write(made, _json(data))
+        os.replace(made, self.directory / name)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise HarnessError(
+                f"The campaign ended: {self.directory} cannot be written ({error.strerror}); what was reported is kept there. "
+                f"Make room and go on with --resume {self.directory}."
+            ) from None
+
+
+def _json(data: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(data)) + b"\n"
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
