@@ -83,7 +83,7 @@ def test_groups_hold_every_case_once_in_order_and_end_small(count: int) -> None:
 def test_batches_hold_every_case_once_heavy_ones_alone_and_first() -> None:
     heavy = replace(CASES[0], world=World((File("model/large.bin", Content("large", 20 << 20)),)))
     cases = [*CASES * 20, heavy, *CASES]
-    batches = batches_of(cases, jobs=2)[::-1]
+    batches = batches_of(cases, jobs=2)
     assert sorted(index for batch in batches for index in batch) == list(range(len(cases)))
     assert batches[0] == [len(CASES) * 20]
     sizes = [len(batch) for batch in batches[1:]]

@@ -6,6 +6,7 @@ cases, verdicts and findings on any number of workers.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -123,7 +124,7 @@ class Campaign:
     def _told(self, sign: Sign, mark: str, case: Case, smallest: Case, observation: Observation, confirmed: bool) -> Found:
         verdict = judge(smallest, observation, self._profile)
         evidence = next((f for f in verdict.findings if f.rule == sign.rule), None)
-        again = " ".join(("epctx", "replay", "case.json", self._launch.target, *self._options))
+        again = shlex.join(("epctx", "replay", "case.json", self._launch.target, *self._options))
         return Found(
             mark,
             sign.rule,

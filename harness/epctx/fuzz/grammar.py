@@ -108,22 +108,17 @@ ALLOCATORS: tuple[Allocator, ...] = bag((8, "default"), (2, "caller"), (1, "null
 
 
 class Grammar:
-    """Random cases. ``tokens`` are further names for this target, ``seeds`` cases of which some are varied rather than made."""
+    """Random cases. ``tokens`` are further names, for this target."""
 
-    def __init__(self, tokens: Sequence[Name] = (), seeds: Sequence[Case] = ()) -> None:
+    def __init__(self, tokens: Sequence[Name] = ()) -> None:
         # as likely together as all foreign names
         own = tuple(tokens)
         self._foreign = (*paths.FOREIGN, *own * max(1, len(paths.FOREIGN) // max(1, len(own))))
-        self._seeds = tuple(seeds)
 
     def case(self, choices: Choices, id: str) -> Case | None:
         """A case that may be built and run; None where the decisions lead to none."""
-        if self._seeds and choices.below(5) > 2:
-            return _checked(replace(self._varied(choices, pick(choices, self._seeds)), id=id))
         made = self._made(choices, id)
         return made if _stays(made) else _checked(made)
-
-    # --- from nothing -------------------------------------------------------------------------------------------------------
 
     def _made(self, choices: Choices, id: str) -> Case:
         what = choices.below(40)
@@ -236,27 +231,6 @@ class Grammar:
         else:
             return Node(tuple(attributes), op_type=pick(choices, ("EPContext2", "Identity")))
         return Node(tuple(attributes))
-
-    # --- from a seed --------------------------------------------------------------------------------------------------------
-
-    def _varied(self, choices: Choices, seed: Case) -> Case:
-        """A listed case as it is, or with one thing changed."""
-        how = choices.below(6)
-        call = seed.calls[choices.below(len(seed.calls))]
-        if how < 2 or call.op in ("config", "load") or call.threads or call.race or call.resize:
-            return replace(seed, expect=())
-        if how == 2:
-            changed = replace(call, name=self.name(choices))
-        elif how == 3:
-            changed = replace(call, source="caller" if call.source == "model" else "model")
-        elif how == 4 and call.op == "read":
-            changed = replace(call, read_callback=None if call.read_callback else _callback(choices, "read"))
-        elif how == 4:
-            changed = replace(call, write_callback=None if call.write_callback else _callback(choices, "write"))
-        else:
-            more = _beside(self._entries(choices, CANARY_SIZES), seed.world.entries)
-            return replace(seed, world=replace(seed.world, entries=(*seed.world.entries, *more)), expect=())
-        return replace(seed, calls=tuple(changed if c is call else c for c in seed.calls), expect=())
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------------

@@ -32,9 +32,10 @@ class Setting(Struct, frozen=True):
 
     target: str
     seed: int
-    profile: str
+    profile: str | None = None
     policies: tuple[str, ...] = ()
     dictionary: tuple[str, ...] = ()
+    """Names to try besides the usual ones."""
     epctx: str = ""
     format: int = FORMAT
 
@@ -68,13 +69,17 @@ class Found(Struct, frozen=True):
 
 
 class Store:
-    """A campaign's directory. UsageError if it is none, or one that is of something else."""
+    """A campaign's directory: a new one for this ``setting``, or without it one to go on with. UsageError if it is no such."""
 
-    def __init__(self, directory: Path, setting: Setting, *, resume: bool) -> None:
+    def __init__(self, directory: Path, setting: Setting | None) -> None:
         self.directory, self._findings = directory, directory / "findings"
         try:
-            if resume:
+            if setting is None:
                 self.setting = self._read("setting.json", Setting)
+                if self.setting.format != FORMAT:
+                    raise UsageError(
+                        f"{directory} is of format {self.setting.format}, and this epctx goes on with format {FORMAT}."
+                    )
             else:
                 directory.mkdir(parents=True, exist_ok=True)
                 if any(directory.iterdir()):
@@ -102,9 +107,13 @@ class Store:
         """All findings, by name."""
         return [self._read(path, Found) for path in sorted(self._findings.glob("*/finding.json"))]
 
+    def folder(self, found: Found) -> Path:
+        """Where a finding is kept."""
+        return self._findings / f"{found.rule}-{found.fingerprint}"
+
     def keep(self, found: Found, case: Case, observation: Observation) -> Path:
         """Keep a finding; its folder. HarnessError, and nothing else is harmed, if it cannot be written."""
-        folder = self._findings / f"{found.rule}-{found.fingerprint}"
+        folder = self.folder(found)
         with self._told():
             made = Path(tempfile.mkdtemp(prefix=".new-", dir=self._findings))
             try:

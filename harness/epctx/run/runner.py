@@ -5,10 +5,11 @@ A worker is a process with a keeper of its own (``epctx.run.worker``); there is 
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -73,25 +74,36 @@ class Runner:
     ) -> Generator[tuple[int, Observation], None, None]:
         """Each case's index and observation, in the order in which they are ready; ``alone`` each in a new driver.
 
-        Closing the iterator ends the run early, but for what is with the workers already. That is not cancelled: once a worker
-        has ended, the pool fails what is pending, and a thread of its own stumbles over what cannot fail any more.
+        Closing the iterator ends the run early, but for what is with the workers already.
         """
-        target = msgspec.msgpack.encode(launch)
         batches = batches_of(cases, self.jobs)
-        pending: dict[Future[bytes], list[int]] = {}
+        for number, observations in self.stream(launch, ([cases[i] for i in batch] for batch in batches), alone=alone):
+            yield from zip(batches[number], observations, strict=True)
+
+    def stream(
+        self, launch: Launch, batches: Iterable[Sequence[Case]], *, alone: bool = False
+    ) -> Generator[tuple[int, list[Observation]], None, None]:
+        """The number of each batch of cases and their observations, in the order in which they are ready.
+
+        Batches are asked for when a worker will soon need one. What is with the workers when the iterator is closed is not
+        cancelled: once a worker has ended, the pool fails what is pending, and a thread of its own stumbles over what cannot fail
+        any more.
+        """
+        target, coming = msgspec.msgpack.encode(launch), enumerate(batches)
+        pending: dict[Future[bytes], int] = {}
         with _named():
-            while batches or pending:
-                while batches and len(pending) < 2 * self.jobs:
-                    indexes = batches.pop()
-                    packed = [_packed(cases[i]) for i in indexes]
-                    pending[self._submit(worker.observe, target, packed, alone)] = indexes
+            while True:
+                for number, cases in itertools.islice(coming, 2 * self.jobs - len(pending)):
+                    pending[self._submit(worker.observe, target, [_packed(case) for case in cases], alone)] = number
+                if not pending:
+                    return
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield from zip(pending.pop(future), _unpack_observations.decode(future.result()), strict=True)
+                    yield pending.pop(future), _unpack_observations.decode(future.result())
 
 
 def batches_of(cases: Sequence[Case], jobs: int) -> list[list[int]]:
-    """Indexes of cases by batch, the last to go first: heavy cases alone and early, so that no worker ends up alone with one."""
+    """Indexes of cases by batch: heavy cases alone and first, so that no worker ends up alone with one."""
     heavy = [i for i, case in enumerate(cases) if case.heavy]
     light = sorted(set(range(len(cases))).difference(heavy))
     batches, start = [], 0
@@ -99,7 +111,7 @@ def batches_of(cases: Sequence[Case], jobs: int) -> list[list[int]]:
         size = min(BATCH, max(LEAST, (len(light) - start) // (4 * jobs)))
         batches.append(light[start : start + size])
         start += size
-    return batches[::-1] + [[i] for i in heavy]
+    return [[i] for i in heavy] + batches
 
 
 @remembered()

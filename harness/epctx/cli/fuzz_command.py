@@ -1,0 +1,180 @@
+"""``epctx fuzz``: look for what no listed case finds."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from epctx import __version__
+from epctx.case import Sanitizer
+from epctx.cli import INTERRUPTED, options
+from epctx.errors import UsageError
+from epctx.fuzz.campaign import Campaign
+from epctx.fuzz.campaign import Progress as Reached
+from epctx.fuzz.grammar import Grammar
+from epctx.fuzz.store import Found, Setting, Store
+from epctx.report.console import Output, indented, plural
+from epctx.report.terminal import COLOURS, labelled
+from epctx.run.check import judging
+from epctx.run.runner import Runner
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+LONGEST_TOKEN = 4096
+
+
+@click.command(short_help="Look for what no listed case finds.")
+@click.argument("target", required=False)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Keep the findings in this new directory.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the campaign that is kept in DIR.")
+@click.option("--for", "duration", default="10m", show_default=True, metavar="TIME", help="End after 90s, 10m, 2h or 1d.")
+@click.option("--cases", "most", type=click.IntRange(1), metavar="N", help="End after about N cases.")
+@click.option(
+    "--seed", type=click.IntRange(0, (1 << 31) - 1), metavar="N", help="What all cases follow from; by default a new one."
+)
+@click.option("--dictionary", type=click.Path(path_type=Path), metavar="FILE", help="Try the lines of FILE as names, too.")
+@options.judging
+@options.jobs
+@options.boxing
+@options.sanitizing
+def command(
+    target: str | None,
+    out: Path | None,
+    resume: Path | None,
+    duration: str,
+    most: int | None,
+    seed: int | None,
+    dictionary: Path | None,
+    profile_name: str | None,
+    policies: tuple[str, ...],
+    jobs: int,
+    unboxed: bool,
+    sanitizer: Sanitizer | None,
+) -> None:
+    """Run random cases on TARGET, by default the bundled reference helper, and keep what breaks a rule.
+
+    Each finding is confirmed, shrunk to the smallest case that shows it, and kept in a folder of DIR with that case, what was
+    seen, and the command that shows it again, before it is reported. The same seed gives the same cases and findings.
+
+    \b
+    Exit codes: 0 nothing was found, 1 findings, 2 bad input,
+    3 target or harness unusable, 130 interrupted.
+    """
+    seconds = _seconds(duration)
+    store = _store(target, out, resume, seed, profile_name, policies, dictionary)
+    console, setting = Output(), store.setting
+    launch = options.prepared(setting.target, console, sanitizer)
+    with Runner(jobs=jobs, box="none" if unboxed else None) as runner:
+        conditions = runner.conditions(launch)
+        profile = judging(launch, conditions, setting.profile, setting.policies)
+        more = _more(setting, sanitizer, unboxed)
+        campaign = Campaign(runner, launch, profile, Grammar(setting.dictionary), store, conditions.ort, more)
+        console.print(Text.assemble(("epctx fuzz ", "bold"), f"{setting.target}, profile {profile.name}, seed {setting.seed}"))
+        console.print(Text(conditions.box, style="dim" if conditions.strength != "none" else "bold yellow"))
+        interrupted = _run(console, campaign.run(), store, seconds, most)
+    sys.exit(INTERRUPTED if interrupted else 1 if store.found() else 0)
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if not found or not float(found[1]):
+        raise UsageError(f"--for {text!r} is no time; write 90s, 10m, 2h or 1d.")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def _store(
+    target: str | None,
+    out: Path | None,
+    resume: Path | None,
+    seed: int | None,
+    profile: str | None,
+    policies: tuple[str, ...],
+    dictionary: Path | None,
+) -> Store:
+    """The directory of a new campaign, or of the one to go on with."""
+    if resume is not None:
+        if out or target or seed is not None or profile or policies or dictionary:
+            raise UsageError(
+                f"--resume {resume} goes on with the target, the seed and the profile of then; leave the others out."
+            )
+        return Store(resume, None)
+    if out is None:
+        raise UsageError("Say with --out DIR where findings are to be kept, or with --resume DIR which campaign is to go on.")
+    tokens = _tokens(dictionary) if dictionary else ()
+    seed = secrets.randbelow(1 << 31) if seed is None else seed
+    return Store(out, Setting(target or "reference", seed, profile, policies, tokens, __version__))
+
+
+def _tokens(path: Path) -> tuple[str, ...]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--dictionary {path}: {error}; name a text file in UTF-8 with a name on each line.") from None
+    tokens = tuple(line for line in lines if line)
+    if not tokens or any(len(token) > LONGEST_TOKEN for token in tokens):
+        raise UsageError(f"--dictionary {path} holds no name, or one of more than {LONGEST_TOKEN} characters.")
+    return tokens
+
+
+def _more(setting: Setting, sanitizer: Sanitizer | None, unboxed: bool) -> list[str]:
+    """What a replay has to be told besides the case and the target."""
+    words = ["--profile", setting.profile] if setting.profile else []
+    for policy in setting.policies:
+        words += ["--policy", policy]
+    words += ["--sanitize", sanitizer] if sanitizer else []
+    return [*words, "--unboxed"] if unboxed else words
+
+
+def _run(console: Output, reached: Iterator[Reached], store: Store, seconds: float, most: int | None) -> bool:
+    """Run until the time is over, the cases have run, or somebody interrupts it; whether the last."""
+    start, last, first, interrupted = time.monotonic(), None, store.state, False
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.live) as progress:
+        task = progress.add_task("starting", total=None)
+        with suppress(StopIteration):
+            try:
+                for last in reached:
+                    for found in last.found:
+                        _finding(console, found, store)
+                    progress.update(task, description=_words(last, first.cases, time.monotonic() - start))
+                    if time.monotonic() - start >= seconds or (most is not None and last.state.cases - first.cases >= most):
+                        break
+            except KeyboardInterrupt:
+                interrupted = True
+    console.print(Text(f"\n{_words(last, first.cases, time.monotonic() - start)}", style="dim"))
+    kept = len(store.found())
+    where = f"{store.directory / 'findings'}"
+    if kept:
+        console.print(
+            Text(f"{store.setting.target} breaks rules: {plural(kept, 'finding')} in {where}", style="bold red"), soft_wrap=True
+        )
+    else:
+        console.print(Text(f"nothing was found; go on with --resume {store.directory}", style="bold green"), soft_wrap=True)
+    return interrupted
+
+
+def _words(reached: Reached | None, before: int, seconds: float) -> str:
+    if reached is None:
+        return "no case ran"
+    state = reached.state
+    rate = (state.cases - before) / max(seconds, 1e-9)
+    return f"{plural(state.cases, 'case')}, {state.failing:,} failing in {plural(reached.signs, 'way')}, {rate:,.0f} cases/s"
+
+
+def _finding(console: Output, found: Found, store: Store) -> None:
+    folder = store.folder(found)
+    console.print(
+        Text.assemble("\n", (found.severity, COLOURS[found.severity]), "  ", (found.rule, "bold"), f"  from {found.case}")
+    )
+    rows = [("expected", found.expected), ("happened", found.happened), ("file", found.file)]
+    console.print(indented(labelled([(label, text) for label, text in rows if text])))
+    alone = "" if found.confirmed else "  (only in company of the cases before it)"
+    console.print(Text.assemble("  ", ("again    ", "dim"), f"cd {folder} && {found.again}{alone}"), soft_wrap=True)
