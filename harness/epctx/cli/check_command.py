@@ -78,13 +78,11 @@ def command(
                  &include=DIR         where its includes are
                  &chunking=ordered    if it writes payloads in pieces
     lib:PATH     a shared library with the ABI of epctx_target.h
-    ep:bundled, ep:NAME, ep:FILE.toml, ep:lib=PATH&name=NAME
-                 an execution provider in real sessions
-    loader:onnx, loader:ort
-                 external data; ?python=PATH has the release
     ep:NAME      an execution provider in real sessions: bundled, or
                  qnn, openvino, openvino-builtin, FILE.toml
     ep:lib=PATH&name=NAME  one in a library of its own
+    loader:NAME  a loader of external data: onnx, ort, onnx-hub
+                 ?python=PATH         the interpreter that has the release
 
     Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged.
 
