@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from onnx import AttributeProto, ModelProto, helper
 
-from epctx.case import Call, Case, Piece, World
+from epctx.attack import node
+from epctx.case import Attribute, Call, Case, Model, Piece, World
 from epctx.product import NoTemplate, product_models, source_model, template_in, template_of
 
 
@@ -60,6 +61,28 @@ def test_a_name_gets_into_the_model_byte_for_byte(template: bytes) -> None:
         call = Call("read", name)
         (model,) = product_models(Case("a/b", "", "hostile", (), World(), (call,)), call, b"/w", template)
         assert attributes(ModelProto.FromString(model))["ep_cache_context"].s == wanted
+
+
+def test_a_node_of_a_case_becomes_one_of_the_provider() -> None:
+    template, _ = template_in(compiled(partition_name=b"theirs"), ["source", "partition_name", "main_context", "extra"])
+    made = node("../x", Attribute("embed_mode", text="0"), without=["main_context"])
+    case = Case("a/b", "", "hostile", (), World(), (Call("load"),), Model(nodes=(made,)))
+    (model,) = product_models(case, case.calls[0], b"/w", template)
+    found = attributes(ModelProto.FromString(model))
+    assert {name: a.s for name, a in found.items()} == {
+        "source": b"X",
+        "partition_name": b"theirs",
+        "extra": b"secret",
+        "ep_cache_context": b"../x",
+        "embed_mode": b"0",
+    }
+
+
+def test_a_source_that_is_another_ones_stays_so() -> None:
+    template, _ = template_in(compiled(), ["source"])
+    case = Case("a/b", "", "hostile", (), World(), (Call("load"),), Model(nodes=(node("f", Attribute("source", text="Y")),)))
+    (model,) = product_models(case, case.calls[0], b"/w", template)
+    assert attributes(ModelProto.FromString(model))["source"].s == b"Y"
 
 
 def test_sources_differ() -> None:

@@ -73,12 +73,13 @@ def _nodes(nodes: Sequence[Node], root: bytes) -> list[NodeProto]:
     made = []
     for index, node in enumerate(nodes):
         proto = NodeProto(op_type=node.op_type, domain=node.domain, name=f"context{index}", input=["x"], output=[f"y{index}"])
-        proto.attribute.extend(_attribute(a, root) for a in node.attributes)
+        proto.attribute.extend(attribute(a, root) for a in node.attributes)
         made.append(proto)
     return made
 
 
-def _attribute(attribute: Attribute, root: bytes) -> AttributeProto:
+def attribute(attribute: Attribute, root: bytes) -> AttributeProto:
+    """An attribute of a node as it is in a model."""
     made = AttributeProto(name=attribute.name)
     if attribute.text is not None:
         made.type, made.s = AttributeProto.STRING, raw(attribute.text, root)

@@ -13,11 +13,13 @@ from typing import Any, Literal, TypeAlias
 
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
 
-from epctx.case import Call, Case, Struct, raw
-from epctx.model import IR_VERSION
+from epctx.case import Attribute, Call, Case, Node, Struct, raw
+from epctx.model import IR_VERSION, attribute
 
 NAME = "ep_cache_context"
 """The attribute that holds the name."""
+BUNDLED = (Attribute("source", text="epctx"), Attribute("partition_name", text="epctx_0"))
+"""What nodes of cases say to be those of the bundled provider."""
 SHAPE = 4
 
 Computes: TypeAlias = Literal["matmul", "mul"]
@@ -94,12 +96,31 @@ def template_of(computes: Computes, attributes: dict[str, Any]) -> bytes:
 
 
 def product_models(case: Case, call: Call, root: bytes, template: bytes) -> list[bytes]:
-    """The serialised model that a session is made of for one call: the template with the call's name."""
+    """The serialised model that a session is made of for one call: the template with the call's name, or with the case's node.
+
+    What a node of a case says as one of the bundled provider it says here as one of the provider that made the template.
+    """
+    if call.op == "load":
+        return [_with_node(template, case.model.nodes[0], root)]
     assert call.name is not None
     model, slot = _opened(template)
     slot.s = raw(call.name, root)
     data: bytes = model.SerializeToString()
     return [data]
+
+
+def _with_node(template: bytes, node: Node, root: bytes) -> bytes:
+    model = ModelProto.FromString(template)
+    made = model.graph.node[0]
+    theirs = {a.name: a for a in made.attribute}
+    attributes = [theirs[a.name] if a in BUNDLED and a.name in theirs else attribute(a, root) for a in node.attributes]
+    known = {a.name for a in (*BUNDLED, *node.attributes)} | {NAME, "main_context", "embed_mode"}
+    attributes += [a for name, a in theirs.items() if name not in known]
+    kept = [AttributeProto.FromString(a.SerializeToString()) for a in attributes]
+    made.ClearField("attribute")
+    made.attribute.extend(kept)
+    data: bytes = model.SerializeToString()
+    return data
 
 
 @functools.lru_cache(maxsize=4)

@@ -160,7 +160,7 @@ def open_loader(**settings: Any) -> ProviderLoader:
 class ProviderLoader:
     """Makes sessions of EPContext models and runs them."""
 
-    can = ("read",)
+    can = ("read", "load")
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider

@@ -27,7 +27,10 @@ AWAKE = 0.05
 
 
 class Request(NamedTuple):
-    """A call: ``read`` or ``write``, on the model at ``path``, or on one in memory (``path`` is then "")."""
+    """A call on the model at ``path``, or on one in memory (``path`` is then "").
+
+    It is a ``read`` or a ``write`` of one name, or the ``load`` of a model whose node may be malformed.
+    """
 
     op: str
     path: bytes
@@ -42,7 +45,7 @@ class Loader(Protocol):
     """A loader under test. Any exception but Fault is a refusal; what it reads is given back, for a write nothing."""
 
     can: tuple[str, ...]
-    """Of read and write."""
+    """Of read, load and write."""
     met: str
     """What it is, with its version, in words."""
     ort: str
@@ -155,10 +158,10 @@ def _answer(loader: Loader, data: bytes) -> bytes:
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size if file_size >= 0 else hard, hard))
     output, code, text, fault, start = b"", 0, "", "", time.perf_counter_ns()
     try:
-        if request.op == "read":
-            output = loader.read(request)
-        else:
+        if request.op == "write":
             loader.write(request)
+        else:
+            output = loader.read(request)
     except Fault as error:
         fault = str(error)
     except Exception as error:

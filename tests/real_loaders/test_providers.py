@@ -5,6 +5,7 @@ What a release does wrong is for its vendor first, and no part of these tests: t
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import subprocess
@@ -45,7 +46,7 @@ class Run:
         finally:
             syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 0)
         self.code, self.errors = done.returncode, done.stderr
-        self.shared = _until_none(lambda: set(os.listdir(SHARED)) - shared)
+        self.shared = _until_none(lambda: _abandoned(set(os.listdir(SHARED)) - shared))
         self.installed_is_as_before = _installed(PROVIDERS[provider]) == installed
         self.header, self.lines, self.footer = jsonl.read(place / "report.jsonl")
 
@@ -108,6 +109,16 @@ def _children() -> set[str]:
 def _running(children: set[str]) -> set[str]:
     """Those of some children that have not ended; the others are taken note of, which nobody else does any more."""
     return {pid for pid in children if os.waitpid(int(pid), os.WNOHANG) == (0, 0)}
+
+
+def _abandoned(names: set[str]) -> set[str]:
+    """Those names in shared memory that no process uses: somebody else may be at work, too."""
+    known = b""
+    for process in Path("/proc").glob("[0-9]*"):
+        for file in ("maps", "mountinfo"):
+            with contextlib.suppress(OSError):
+                known += (process / file).read_bytes() if names else b""
+    return {name for name in names if f"{SHARED}/{name}".encode() not in known}
 
 
 def _installed(distribution: str) -> dict[str, tuple[int, int]]:

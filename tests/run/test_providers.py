@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(onnxruntime_library() is None, reason="onnxrunti
 CASES = [
     case
     for case in options.listed_cases()
-    if case.family in ("control", "types")
+    if case.family in ("control", "models", "types")
     or case.id.startswith(("links/final-outside[", "links/hard-outside[", "names/model-itself", "sizes/read-1-tib"))
 ]
 

@@ -61,12 +61,12 @@ class Look:
         if seen.code != OK:
             code = f" with code {seen.code}" if self.profile.scope == "contract" else ""
             return f"it was refused{code}: {shown(seen.message.encode('utf-8', 'backslashreplace'), 160)}"
-        if seen.output is None:
-            return "it was accepted"
         if seen.shown_by == "result":
             return f"the content of {', '.join(seen.reads)} was loaded and executed: the result is that of it"
         if seen.shown_by == "open":
             return f"it opened {seen.reads[0]}"
+        if seen.output is None:
+            return "it was accepted"
         source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
         return f"it was accepted with {seen.output.size} bytes{source}"
 

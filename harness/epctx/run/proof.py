@@ -26,6 +26,9 @@ def obstacle(case: Case, products: Products) -> str:
     served = [expect for expect in case.expect or predict(case) if expect.outcome != "refuse"]
     if any(expect.file == case.model.path for expect in served):
         return "the model itself is not good data for a provider"
+    attributes = [attribute for node in case.model.nodes for attribute in node.attributes]
+    if served and any(a.name == "embed_mode" and a.number for a in attributes):
+        return "what a case has in its node is not good data for a provider"
     if not products.products:
         return ""
     if not all(expect.content is None or _replaceable(expect.content) for expect in served):
@@ -45,15 +48,17 @@ def with_products(world: World, products: Products) -> World:
 
 
 def told(case: Case, call: Call, products: Products, world: LiveWorld, seen: Seen, result: bytes) -> Seen:
-    """What was seen of a read, in the words of the case: which content was ``result`` of a run, or which file was opened.
+    """What was seen of a read or a load, in the words of the case: which content ``result`` is that of, or which file was opened.
 
     ``seen`` has what was touched already.
     """
-    if seen.ended != "returned" or call.op != "read":
+    if seen.ended != "returned":
         return seen
     if not products.products:
-        return _by_open(world, seen)
-    return seen if seen.code else _by_result(case, products, world, seen, result)
+        shown = _by_open(world, seen)
+    else:
+        shown = seen if seen.code else _by_result(case, products, world, seen, result)
+    return replace(shown, output=None) if call.op == "load" else shown
 
 
 def _by_result(case: Case, products: Products, world: LiveWorld, seen: Seen, result: bytes) -> Seen:

@@ -8,8 +8,8 @@ from epctx.case import Case
 def obstacle(case: Case) -> str:
     """Why a case cannot be run on such a provider; else nothing."""
     for call in case.calls:
-        if call.op == "load":
-            return "the nodes of such a case are made for the bundled provider"
+        if call.op == "load" and len(case.model.nodes) != 1:
+            return "a provider that compiled one node has no data for several"
         if call.op == "write":
             return "what a provider compiles gets its name from the application, not from the model"
         if call.read_callback or call.write_callback or call.config or call.support is not None:

@@ -177,12 +177,11 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
     flags, code, size, nanoseconds, *counts = protocol.REPLY.unpack_from(data, protocol.HEADER.size)
     allocated, freed, live, bad, caller, peak, largest, statuses, released, bad_releases = counts
     fields = protocol.fields(data, protocol.HEADER.size + protocol.REPLY.size)
-    output: bytes | mmap.mmap = b""
+    output: bytes | mmap.mmap = _first(fields, protocol.OUTPUT)
+    if flags & protocol.OUTPUT_IN_BULK:
+        output = _bulk_view(bulk, protocol.SIZE.unpack(output)[0])
     seen_output = None
     if call.op == "read" and not call.threads:
-        output = _first(fields, protocol.OUTPUT)
-        if flags & protocol.OUTPUT_IN_BULK:
-            output = _bulk_view(bulk, protocol.SIZE.unpack(output)[0])
         seen_output = Output(size, digest(output), bool(flags & protocol.OUTPUT_NULL), bool(flags & protocol.ADOPTED))
     seen = Seen(
         "exception" if flags & protocol.THREW else "returned",
