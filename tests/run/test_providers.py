@@ -119,3 +119,21 @@ def test_the_same_library_by_a_description(tmp_path: Path, runner: Runner) -> No
     path.write_text(f'name = "EpctxExecutionProvider"\nlibrary = "{build.ep()}"\ncomputes = "mul"\n', encoding="utf-8")
     launch = prepare(f"ep:{path}")
     assert "EpctxExecutionProvider" in runner.conditions(launch).met
+
+
+@pytest.mark.parametrize(("from_memory", "fails"), [("", True), ("working directory", False)])
+def test_a_description_says_what_models_from_memory_are_held_to(
+    tmp_path: Path, runner: Runner, from_memory: str, fails: bool
+) -> None:
+    described = tmp_path / "mine.toml"
+    described.write_text(
+        f'name = "EpctxExecutionProvider"\nlibrary = "{build.ep()}"\ncomputes = "mul"\nfrom_memory = "{from_memory}"\n'
+        '[options]\nhelper = "weak=working-directory-for-memory-model"\n',
+        encoding="utf-8",
+    )
+    launch = prepare(f"ep:{described}")
+    profile = judging(launch, runner.conditions(launch))
+    cases = [c for c in options.listed_cases() if c.id == "traversal/model-from-memory[read,plain]"]
+    ((_, observation),) = runner.run(launch, cases)
+    assert observation.calls[0].shown_by == "result"
+    assert judge(cases[0], observation, profile).fails == fails

@@ -142,6 +142,7 @@ def test_a_provider_that_never_comes_back_is_given_up(tmp_path: Path, monkeypatc
         ('name = "X"\nlibary = "ep.so"\n', "unknown field `libary`"),
         ('name = "X"\n[[devices]]\nkind = "tpu"\n', "Invalid enum value 'tpu'"),
         ('name = "X"\ndevices = []\n', "devices is empty"),
+        ('name = "X"\nfrom_memory = "home"\n', "Invalid enum value 'home'"),
         ("name = \n", "Invalid value"),
         ('name = "\xff"\n', "can't decode byte"),
     ],

@@ -27,7 +27,10 @@ class Judged(Struct, frozen=True):
 def judging(launch: Launch, conditions: Conditions, name: str | None = None, policies: tuple[str, ...] = ()) -> Profile:
     """The profile by which a target is judged that runs under these conditions: the one that goes with it, unless named."""
     loader = launch.loader.name if launch.loader else None
-    return profile(name, policies, launch.platform, conditions.ort, launch.chunking, loader=loader, met=conditions.met)
+    found = profile(name, policies, launch.platform, conditions.ort, launch.chunking, loader=loader, met=conditions.met)
+    if launch.loader and launch.loader.models == "product":  # a provider says by its description what none of the profiles knows
+        found = replace(found, from_memory=launch.loader.from_memory)
+    return found
 
 
 def check(

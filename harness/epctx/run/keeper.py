@@ -321,7 +321,8 @@ def _loader_obstacle(loader: Loader, case: Case, can: Set[str]) -> str:
     """Why a case cannot be run on a loader that is met in Python; else nothing."""
     if loader.models == "external":
         return loads.obstacle(case, loader, can)
-    return contexts.obstacle(case) or proof.obstacle(case, products.read(loader.products))
+    met = from_memory(case) if loader.from_memory else case
+    return contexts.obstacle(case) or proof.obstacle(met, products.read(loader.products))
 
 
 def _telemetry(path: str) -> bool:

@@ -27,6 +27,8 @@ Kind: TypeAlias = Literal["", "cpu", "gpu", "npu"]
 Proof: TypeAlias = Literal["run", "open", "best"]
 """What counts as a name that was accepted: that data was loaded and run, that a file was opened, or the best that can be had."""
 
+FromMemory: TypeAlias = Literal["", "working directory"]
+
 OPTIONS = ("python", "lib", "name", "registration", "device", "computes", "proof", "keep", "distribution", "readable")
 PREFIXES = {"option.": "options", "session.": "session", "attribute.": "attributes"}
 """How an option of the target begins that goes into a table of the description."""
@@ -53,6 +55,8 @@ class Description(Struct, frozen=True):
 
     It is given models to compile that ``computes`` says; of the node that it makes, models keep the attributes ``keep``. Where
     nothing can be compiled their node has ``attributes``. ``readable`` are directories that it needs besides its own.
+
+    ``from_memory`` is the directory that names in models from memory are held to; "" if those are to be refused.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Description(Struct, frozen=True):
     keep: tuple[str, ...] = ("source", "partition_name", "ep_sdk_version", "main_context")
     attributes: dict[str, str | int] = {}
     readable: tuple[str, ...] = ()
+    from_memory: FromMemory = ""
     note: str = ""
 
 
@@ -86,7 +91,8 @@ def provider(spec: TargetSpec) -> Launch:
     device, meeting = _met(spec, python, described)
     kept, products = products_of(meeting, described.computes, described.keep, described.attributes, device.proof)
     opens_only = not products.products
-    notes = [described.note, device.note, products.why]
+    memory = f"names in models from memory are held to the {described.from_memory}" if described.from_memory else ""
+    notes = [described.note, device.note, memory, products.why]
     loader = Loader(
         "ep",
         "provider",
@@ -95,6 +101,7 @@ def provider(spec: TargetSpec) -> Launch:
         readable=readable,
         products=str(kept),
         opens_only=opens_only,
+        from_memory=described.from_memory,
         notes=tuple(filter(None, notes)),
     )
     return Launch(spec.text, python, sessions=True, loader=loader)
