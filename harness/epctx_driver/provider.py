@@ -6,15 +6,18 @@ A provider is met through its library, which is registered, or as a part of the 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.metadata
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 from epctx_driver.serve import Fault, Request
 
+PR_SET_PDEATHSIG = 1
 FILES = "{files}"
 """Stands in an option for the directory that the provider's files are in."""
 ALONE = {"session.disable_cpu_ep_fallback": "1"}
@@ -184,6 +187,7 @@ def make(directory: str, **settings: Any) -> None:
     That is the last ``stage`` that was begun ("start", "compile", "load", "done"), what is ``met``, the ``results`` in hex,
     whether they are the ``same`` as before, and the ``error`` that ended it.
     """
+    _end_with_parent()
     place = Path(directory)
     said: dict[str, Any] = {"stage": "start", "results": [], "error": ""}
 
@@ -206,3 +210,8 @@ def make(directory: str, **settings: Any) -> None:
         say(stage="done", results=[result.hex() for result in results], same=results == first)
     except Exception as error:
         say(error=one_line(error))
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process when the one that waits for it was killed: a provider may never come back by itself."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

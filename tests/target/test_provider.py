@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +136,36 @@ def test_a_provider_that_never_comes_back_is_given_up(tmp_path: Path, monkeypatc
     text = '#include <unistd.h>\nextern "C" void CreateEpFactories() { for (;;) pause(); }\nextern "C" void ReleaseEpFactory() {}'
     with pytest.raises(TargetError, match="did not end within 3 s"):
         prepare(f"ep:lib={library(tmp_path, text)}&name=X")
+
+
+@needs_onnxruntime
+def test_a_provider_that_never_comes_back_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
+    text = '#include <unistd.h>\nextern "C" void CreateEpFactories() { for (;;) pause(); }\nextern "C" void ReleaseEpFactory() {}'
+    target = f"ep:lib={library(tmp_path, text)}&name=X"
+    program = [sys.executable, "-c", f"from epctx.target import prepare; prepare({target!r})"]
+    waiting = subprocess.Popen(program, env={**os.environ, "TMPDIR": str(tmp_path)})  # in which it leaves its directory
+    children = Path(f"/proc/{waiting.pid}/task/{waiting.pid}/children")
+    made = _until(lambda: [pid for pid in children.read_text(encoding="ascii").split() if _is_at_work(pid, tmp_path)])
+    waiting.kill()
+    waiting.wait()
+    assert made
+    assert _until(lambda: not _is_at_work(made[0], tmp_path))
+
+
+def _is_at_work(pid: str, place: Path) -> bool:
+    """Whether a process has the library of this test, and so stands still in it."""
+    try:
+        return str(place) in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def _until(look: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """What is seen once it is something, or after a while."""
+    end = time.monotonic() + seconds
+    while not (found := look()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
 
 
 @pytest.mark.parametrize(
