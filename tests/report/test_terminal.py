@@ -317,6 +317,30 @@ def test_the_last_lines_say_what_is_new(counts: dict[Any, int], known: int, stal
         assert line.endswith(end)
 
 
+@pytest.mark.parametrize("counts", [{"pass": 5}, {"fail": 1, "pass": 4}])
+@pytest.mark.parametrize("opens_only", [True, False])
+def test_that_only_opens_count_is_said_first_and_last(counts: dict[Any, int], opens_only: bool) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    head = replace(HEAD, scope="effects", opens_only=opens_only, notes=("a virtual device",))
+    terminal.header(console, head)
+    terminal.summary(console, head, Footer(counts, counts.keys() == {"pass"}, 1.25))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines[-1].endswith("; only which file is opened counts") == opens_only
+    assert any(line.startswith("only which file is opened counts: good data cannot") for line in lines) == opens_only
+    assert "note: a virtual device" in lines
+
+
+@pytest.mark.parametrize(
+    ("shown_by", "words"),
+    [("result", "executed, as the result shows"), ("open", "as far as an open tells"), ("bytes", "the content of model/a\n")],
+)
+def test_a_replay_says_what_shows_which_file_was_read(shown_by: Any, words: str) -> None:
+    seen = Seen("returned", output=Output(96, ""), reads=("model/a",), shown_by=shown_by)
+    console = Console(file=io.StringIO(), width=100)
+    console.print(observation_detail(Observation("a/b", "ep:x", calls=(seen,))))
+    assert words in "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
+
+
 def test_what_a_target_says_cannot_steer_the_terminal() -> None:
     evil = "\x1b[2J\x1b]0;owned\x07[bold]markup[/bold]\r\n"
     world = World((File((Piece("model/"), Piece(hex="1b5b324a"))), Link("model/l", "\x1b[31m")))

@@ -83,8 +83,7 @@ def provider(spec: TargetSpec) -> Launch:
     """
     if spec.what.startswith("lib="):
         spec = replace(parse(f"{spec.kind}:?{spec.text.partition(':')[2].replace('?', '&')}"), text=spec.text)
-    spec_names = [n for n in spec.options if not n.startswith(tuple(PREFIXES))]
-    replace(spec, options={n: spec.options[n] for n in spec_names}).allow(*OPTIONS)
+    spec.allow(*OPTIONS, *(name for name in spec.options if name.startswith(tuple(PREFIXES))))
     described = _changed(spec, _described(spec))
     python = str(Path(spec.option("python", sys.executable)).absolute())
     readable = (*directories(python), *_beside(described))
