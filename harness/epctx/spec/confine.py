@@ -50,7 +50,8 @@ def _confined(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
     doubt, stepped = "", None
     if (length := len(name) + base.length + 1) >= PATH_MAX - SLACK:
         refused = refuse("name.too-long", f"the path of {text} has about {length} bytes, as many as the system takes or more")
-        if (place.rest and call.op != "write") or not tree.within(base.place, place):
+        new = call.op == "write" and len(place.rest) == 1  # the file that a write makes
+        if (place.rest and not new) or not tree.within(base.place, place):
             return refused
         # a loader that goes component by component, or normalises first, meets no limit
         doubt = refused.why
