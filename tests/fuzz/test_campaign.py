@@ -74,9 +74,8 @@ def test_the_reference_holds_in_random_cases(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_reference_holds_in_many_random_cases(tmp_path: Path, seed: int) -> None:
-    assert [f.happened for f in campaign(tmp_path / "out", "reference", 20_000, 2, seed).found()] == []
+def test_the_reference_holds_in_many_random_cases(tmp_path: Path) -> None:
+    assert [f.happened for f in campaign(tmp_path / "out", "reference", 10_000, jobs=2, seed=1).found()] == []
 
 
 # --- the directory ----------------------------------------------------------------------------------------------------------
