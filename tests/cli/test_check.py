@@ -77,6 +77,7 @@ def test_the_documents_helper_loses_short_writes_and_refuses_new_files_beside_a_
         "    call     write new.bin\n"
         "    expected refused\n"
         "    happened it was accepted, with 62 bytes in the file\n"
+        "    file     model/new.bin\n"
         "    again    epctx replay 'sizes/file-size-limit[63,new]' weak:S7\n"
     ) in short
     bare = result.output.split("\n\n")[2]

@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from epctx.case_file import read
+from epctx.cli import fuzz_command, main
 from epctx.errors import HarnessError
 from epctx.fuzz.campaign import Campaign
 from epctx.fuzz.grammar import Grammar
@@ -106,21 +109,20 @@ def test_a_campaign_that_is_killed_keeps_what_it_reported_and_goes_on(tmp_path: 
     assert f"in {out / 'findings'}" in text
 
 
-def test_an_interrupt_ends_with_what_is_known(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    environment = dict(os.environ)
-    with subprocess.Popen(
-        words("--out", out, "--seed", "1"), stdout=subprocess.PIPE, text=True, start_new_session=True, env=environment
-    ) as process:
-        assert process.stdout
-        while not process.stdout.readline().startswith("namespaces"):
-            assert process.poll() is None
-        time.sleep(1)
-        os.killpg(process.pid, signal.SIGINT)
-        text, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "cases/s" in text or "no case ran" in text
-    assert Store(out, None).state.batch >= 0
+def test_an_interrupt_ends_with_what_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words, asked = fuzz_command._words, count()
+
+    def interrupted(*arguments: Any) -> str:
+        if next(asked) == 1:  # while the second batch is reported
+            raise KeyboardInterrupt
+        return words(*arguments)
+
+    monkeypatch.setattr(fuzz_command, "_words", interrupted)
+    arguments = ("fuzz", "reference", "--out", str(tmp_path / "out"), "--seed", "1", "-j", "1")
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 130
+    assert "nothing was found; go on with --resume" in result.output
+    assert Store(tmp_path / "out", None).state.batch in (1, 2)
 
 
 def test_what_cannot_be_written_is_told_and_harms_nothing(tmp_path: Path, found: Store, monkeypatch: pytest.MonkeyPatch) -> None:

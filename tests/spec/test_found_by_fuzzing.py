@@ -94,6 +94,9 @@ def test_a_path_about_as_long_as_the_system_takes_may_be_written() -> None:
     long: Name = (Piece("./", times=1900), Piece("new.bin"))
     assert expected(Call("write", long)).outcome == "either"
     assert expected(Call("read", long)).outcome == "refuse"
+    longer: Name = (Piece("./", times=2040), Piece("new.bin"))
+    assert expected(Call("write", longer, "caller")).outcome == "either"
+    assert expected(Call("read", longer, "caller")).outcome == "refuse"
 
 
 @pytest.mark.parametrize(("code", "outcome"), [(OK, "either"), (FAIL, "refuse")])

@@ -187,7 +187,8 @@ def trusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> Exp
     place = tree.walk(start, parts, follow=True)
     if len(name) >= PATH_MAX - SLACK or place.fault == "too-long":
         refused = refuse("name.too-long", f"{text} is longer than the system takes")
-        return refused if place.fault else doubtful(gates(scene, case, call, name, place, text), refused.why)
+        new = call.op == "write" and place.fault == "missing" and len(place.rest) == 1
+        return refused if place.fault and not new else doubtful(gates(scene, case, call, name, place, text), refused.why)
     if place.fault == "loop":
         return refuse("contain.symlink-loop", f"{text} leads through a loop of links, or more than {place.links} of them")
     if place.fault == "denied":
