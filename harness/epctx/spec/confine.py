@@ -76,7 +76,8 @@ def _confined(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
     if not tree.within(base.place, place):
         if base.real is None or not tree.within(base.real, place):
             refused = _escape(scene, base.place, parts, place, text)
-            return _by_steps(scene, case, call, name, doubtful(refused, doubt), stepped, text) if doubt else refused
+            # the code is open only to who goes on step by step and stays inside
+            return refused if stepped is None else _by_steps(scene, case, call, name, doubtful(refused, doubt), stepped, text)
         rule = "contain.model-link-cache"
         doubt = f"{text} leads into {where_is(scene, base.real)}, where the model's own link leads"
     elif tree.through_mount(base.place, place):
