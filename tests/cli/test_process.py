@@ -211,3 +211,18 @@ def test_version_and_help(epctx_process: Process) -> None:
         assert result.returncode == 0
         assert result.stdout.startswith(f"Usage: epctx {command}".rstrip())
         assert "..." not in result.stdout.partition("Commands:")[2]
+
+
+def test_a_race_is_seen_on_one_processor_too() -> None:
+    """There the attacker and the target never run at once: it has to wake in the middle of a call."""
+    words = [sys.executable, "-m", "epctx", "check", "weak:walks-back-by-dotdot", "--profile", "hardened"]
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        result = subprocess.run(
+            [*words, "--only", "races/parent-moves-outside*"], stdout=subprocess.PIPE, text=True, check=False, timeout=120
+        )
+    finally:
+        os.sched_setaffinity(0, before)
+    assert result.returncode == 1
+    assert "contain.race" in result.stdout

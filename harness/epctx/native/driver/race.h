@@ -32,7 +32,7 @@ class Attacker {
   const RaceKind kind_;
   const std::string a_, b_;
   std::atomic<bool> stop_ = false;
-  std::atomic<uint32_t> turns_ = 0;
+  std::atomic<uint32_t> turns_ = 0, calls_ = 0;
   uint32_t awaited_ = 0;
   std::thread thread_;  // last: it uses the others
 };
