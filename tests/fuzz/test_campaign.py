@@ -18,7 +18,6 @@ from epctx.case_file import read
 from epctx.cli import fuzz_command, main
 from epctx.errors import HarnessError
 from epctx.fuzz.campaign import Campaign
-from epctx.fuzz.grammar import Grammar
 from epctx.fuzz.store import Setting, Store
 from epctx.observation import Observation
 from epctx.run.check import judging
@@ -29,12 +28,12 @@ WEAK = "weak:final-link-unchecked"
 
 
 def campaign(directory: Path, target: str, cases: int, jobs: int = 1, seed: int = 7) -> Store:
-    store = Store(directory, Setting(target, seed, "spec"))
+    store = Store(directory, Setting(target, seed, profile="spec"))
     launch = prepare(target)
     with Runner(jobs=jobs) as runner:
         conditions = runner.conditions(launch)
         profile = judging(launch, conditions, "spec")
-        for reached in Campaign(runner, launch, profile, Grammar(), store, conditions.ort, ["--profile", "spec"]).run():
+        for reached in Campaign(runner, launch, profile, store, conditions.ort, ["--profile", "spec"]).run():
             if reached.state.cases >= cases:
                 break
     return store

@@ -10,7 +10,7 @@ from epctx.case import Link, raw
 from epctx.case_check import validate
 from epctx.case_file import dumps, loads
 from epctx.fuzz import Dice, Grammar
-from epctx.fuzz.campaign import batch
+from epctx.fuzz.engine import cases as batch
 from epctx.spec import predict
 
 

@@ -20,7 +20,7 @@ from epctx.cli import INTERRUPTED, options
 from epctx.errors import UsageError
 from epctx.fuzz.campaign import Campaign
 from epctx.fuzz.campaign import Progress as Reached
-from epctx.fuzz.grammar import Grammar
+from epctx.fuzz.engine import ENGINES
 from epctx.fuzz.store import Found, Setting, Store
 from epctx.report.console import Output, indented, plural
 from epctx.report.terminal import COLOURS, labelled
@@ -40,6 +40,7 @@ LONGEST_TOKEN = 4096
 @click.option(
     "--seed", type=click.IntRange(0, (1 << 31) - 1), metavar="N", help="What all cases follow from; by default a new one."
 )
+@click.option("--engine", type=click.Choice(list(ENGINES)), help="What makes the cases; by default the grammar.")
 @click.option("--dictionary", type=click.Path(path_type=Path), metavar="FILE", help="Try the lines of FILE as names, too.")
 @options.judging
 @options.jobs
@@ -52,6 +53,7 @@ def command(
     duration: str,
     most: int | None,
     seed: int | None,
+    engine: str | None,
     dictionary: Path | None,
     profile_name: str | None,
     policies: tuple[str, ...],
@@ -69,14 +71,14 @@ def command(
     3 target or harness unusable, 130 interrupted.
     """
     seconds = _seconds(duration)
-    store = _store(target, out, resume, seed, profile_name, policies, dictionary)
+    store = _store(target, out, resume, seed, engine, profile_name, policies, dictionary)
     console, setting = Output(), store.setting
     launch = options.prepared(setting.target, console, sanitizer)
     with Runner(jobs=jobs, box="none" if unboxed else None) as runner:
         conditions = runner.conditions(launch)
         profile = judging(launch, conditions, setting.profile, setting.policies)
         more = _more(setting, sanitizer, unboxed)
-        campaign = Campaign(runner, launch, profile, Grammar(setting.dictionary), store, conditions.ort, more)
+        campaign = Campaign(runner, launch, profile, store, conditions.ort, more)
         console.print(Text.assemble(("epctx fuzz ", "bold"), f"{setting.target}, profile {profile.name}, seed {setting.seed}"))
         console.print(Text(conditions.box, style="dim" if conditions.strength != "none" else "bold yellow"))
         interrupted = _run(console, campaign.run(), store, seconds, most)
@@ -95,13 +97,14 @@ def _store(
     out: Path | None,
     resume: Path | None,
     seed: int | None,
+    engine: str | None,
     profile: str | None,
     policies: tuple[str, ...],
     dictionary: Path | None,
 ) -> Store:
     """The directory of a new campaign, or of the one to go on with."""
     if resume is not None:
-        if out or target or seed is not None or profile or policies or dictionary:
+        if out or target or seed is not None or engine or profile or policies or dictionary:
             raise UsageError(
                 f"--resume {resume} goes on with the target, the seed and the profile of then; leave the others out."
             )
@@ -110,7 +113,7 @@ def _store(
         raise UsageError("Say with --out DIR where findings are to be kept, or with --resume DIR which campaign is to go on.")
     tokens = _tokens(dictionary) if dictionary else ()
     seed = secrets.randbelow(1 << 31) if seed is None else seed
-    return Store(out, Setting(target or "reference", seed, profile, policies, tokens, __version__))
+    return Store(out, Setting(target or "reference", seed, engine or "grammar", profile, policies, tokens, __version__))
 
 
 def _tokens(path: Path) -> tuple[str, ...]:

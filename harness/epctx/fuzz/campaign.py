@@ -13,22 +13,21 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
 
+import msgspec
 from msgspec.structs import replace
 
 from epctx import __version__
 from epctx.case import Case, Struct
-from epctx.fuzz.choices import Dice
 from epctx.fuzz.fingerprint import Sign, fingerprint, signs
-from epctx.fuzz.grammar import FAMILY, Grammar
+from epctx.fuzz.grammar import FAMILY
 from epctx.fuzz.shrink import shrink
 from epctx.fuzz.store import Found, State, Store
+from epctx.fuzz.work import EACH, Judged, Order, unpacked, work
 from epctx.observation import Observation
-from epctx.oracle import RULES, Profile, Verdict, judge
-from epctx.run.runner import BATCH, Runner
+from epctx.oracle import RULES, Profile, judge
+from epctx.run.runner import Runner
 from epctx.target import Launch
 
-EACH = 3
-"""So many failing cases of a sign are shrunk: what else has the same sign is most likely the same."""
 SAVED = 2.0
 """Seconds after which the state is saved again."""
 
@@ -45,40 +44,30 @@ class Progress(Struct, frozen=True):
 class Campaign:
     """A campaign of ``launch`` under ``profile``, in whose ``store`` everything is kept that matters."""
 
-    def __init__(
-        self, runner: Runner, launch: Launch, profile: Profile, grammar: Grammar, store: Store, ort: str, options: Sequence[str]
-    ) -> None:
+    def __init__(self, runner: Runner, launch: Launch, profile: Profile, store: Store, ort: str, options: Sequence[str]) -> None:
         """``ort`` is the ONNX Runtime that the target meets, ``options`` what a replay has to be given besides."""
-        self._runner, self._launch, self._profile, self._grammar, self._store = runner, launch, profile, grammar, store
+        self._runner, self._launch, self._profile, self._store = runner, launch, profile, store
         self._ort, self._options = ort, options
         self._known = {found.fingerprint for found in store.found()}
         self._seen: Counter[Sign] = Counter()
 
     def run(self) -> Iterator[Progress]:
         """Go on from where the store is, for as long as somebody asks."""
-        state, seed = self._store.state, self._store.setting.seed
+        state = self._store.state
         start, saved, before = time.monotonic(), 0.0, state.seconds
-        first, batches = state.batch, {}
-
-        def made() -> Iterator[list[Case]]:
-            for number in count(first):
-                batches[number] = batch(self._grammar, seed, number)
-                yield batches[number]
-
-        ready: dict[int, list[Observation]] = {}
+        first, order = state.batch, msgspec.msgpack.encode(Order(self._launch, self._profile, self._store.setting))
+        ready: dict[int, Judged] = {}
         try:
-            for index, observations in self._runner.stream(self._launch, made()):
-                ready[first + index] = observations
+            for index, packed in self._runner.each(work, ((order, number) for number in count(first))):
+                ready[first + index] = unpacked(packed)
                 while state.batch in ready:
-                    cases, failing = batches.pop(state.batch), 0
-                    found: list[Found] = []
-                    for case, observation in zip(cases, ready.pop(state.batch), strict=True):
-                        verdict = judge(case, observation, self._profile)
-                        if verdict.fails:
-                            failing += 1
-                            found += self._look(case, verdict)
+                    judged = ready.pop(state.batch)
+                    found = list(self._look(judged))
                     state = State(
-                        state.batch + 1, state.cases + len(cases), state.failing + failing, before + time.monotonic() - start
+                        state.batch + 1,
+                        state.cases + judged.executions,
+                        state.failing + judged.failing,
+                        before + time.monotonic() - start,
                     )
                     if found or time.monotonic() - saved > SAVED:
                         self._store.save(state)
@@ -87,11 +76,14 @@ class Campaign:
         finally:
             self._store.save(state)
 
-    def _look(self, case: Case, verdict: Verdict) -> Iterator[Found]:
-        """What is new in a case that fails: confirmed, shrunk and kept."""
-        for sign, _ in signs(case, verdict, self._profile).items():
-            self._seen[sign] += 1
-            if self._seen[sign] > EACH:
+    def _look(self, judged: Judged) -> Iterator[Found]:
+        """What is new among the cases of a batch that fail: confirmed, shrunk and kept."""
+        looked = Counter({sign: self._seen[sign] for sign, _ in judged.signs})
+        for sign, times in judged.signs:
+            self._seen[sign] += times
+        for sign, case in judged.examples:
+            looked[sign] += 1
+            if looked[sign] > EACH:
                 continue
             smallest = shrink(case, partial(self._break, sign))
             smallest = replace(
@@ -139,10 +131,3 @@ class Campaign:
             again,
             confirmed,
         )
-
-
-def batch(grammar: Grammar, seed: int, number: int) -> list[Case]:
-    """The cases of a batch, which follow from the seed and its number."""
-    dice = Dice(seed << 32 | number)
-    made = (grammar.case(dice, f"{FAMILY}/{seed}-{number * BATCH + index}") for index in range(BATCH))
-    return [case for case in made if case is not None]

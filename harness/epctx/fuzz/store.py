@@ -32,6 +32,7 @@ class Setting(Struct, frozen=True):
 
     target: str
     seed: int
+    engine: str = "grammar"
     profile: str | None = None
     policies: tuple[str, ...] = ()
     dictionary: tuple[str, ...] = ()

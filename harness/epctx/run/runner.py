@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
@@ -85,21 +85,33 @@ class Runner:
     ) -> Generator[tuple[int, list[Observation]], None, None]:
         """The number of each batch of cases and their observations, in the order in which they are ready.
 
-        Batches are asked for when a worker will soon need one. What is with the workers when the iterator is closed is not
+        Batches are asked for when a worker will soon need one.
+        """
+        target = msgspec.msgpack.encode(launch)
+        for number, packed in self.each(
+            worker.observe, ((target, [_packed(case) for case in cases], alone) for cases in batches)
+        ):
+            yield number, _unpack_observations.decode(packed)
+
+    def each(self, function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> Generator[tuple[int, T], None, None]:
+        """Call a function of a module in the workers for each tuple of arguments; their numbers and what came of them, as it is
+        ready.
+
+        Arguments are asked for when a worker will soon need them. What is with the workers when the iterator is closed is not
         cancelled: once a worker has ended, the pool fails what is pending, and a thread of its own stumbles over what cannot fail
         any more.
         """
-        target, coming = msgspec.msgpack.encode(launch), enumerate(batches)
-        pending: dict[Future[bytes], int] = {}
+        coming = enumerate(arguments)
+        pending: dict[Future[T], int] = {}
         with _named():
             while True:
-                for number, cases in itertools.islice(coming, 2 * self.jobs - len(pending)):
-                    pending[self._submit(worker.observe, target, [_packed(case) for case in cases], alone)] = number
+                for number, given in itertools.islice(coming, 2 * self.jobs - len(pending)):
+                    pending[self._submit(function, *given)] = number
                 if not pending:
                     return
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield pending.pop(future), _unpack_observations.decode(future.result())
+                    yield pending.pop(future), future.result()
 
 
 def batches_of(cases: Sequence[Case], jobs: int) -> list[list[int]]:

@@ -1,0 +1,63 @@
+"""Engines: what makes the cases of a campaign. Each is asked for one batch after the other, in a worker.
+
+A batch follows from the campaign's setting and its number alone, so that it does not matter which worker makes it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from epctx.case import Case
+from epctx.errors import UsageError
+from epctx.fuzz.choices import Dice
+from epctx.fuzz.grammar import FAMILY, Grammar
+from epctx.fuzz.store import Setting
+from epctx.run.keeper import Keeper
+from epctx.run.runner import BATCH
+from epctx.target import Launch
+
+
+class Batch(NamedTuple):
+    """Cases that are to be run and judged, and how many executions it took to come to them besides."""
+
+    cases: Sequence[Case]
+    executions: int = 0
+    """Calls that the engine made by itself; its cases are then those among them that looked wrong."""
+
+
+class Engine(Protocol):
+    """Makes batches of cases."""
+
+    def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
+        """The batch of that number, for a target that this worker's keeper runs."""
+
+
+class GrammarEngine:
+    """Random cases from the grammar."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._seed, self._grammar = setting.seed, Grammar(setting.dictionary)
+
+    def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
+        """The batch of that number."""
+        return Batch(cases(self._grammar, self._seed, number))
+
+
+ENGINES: dict[str, Callable[[Setting], Engine]] = {"grammar": GrammarEngine}
+
+
+def cases(grammar: Grammar, seed: int, number: int) -> list[Case]:
+    """The cases of a batch of the grammar's."""
+    dice = Dice(seed << 32 | number)
+    made = (grammar.case(dice, f"{FAMILY}/{seed}-{number * BATCH + index}") for index in range(BATCH))
+    return [case for case in made if case is not None]
+
+
+@functools.lru_cache(maxsize=1)
+def engine(setting: Setting) -> Engine:
+    """The engine of a campaign, kept from batch to batch. UsageError if there is none of that name."""
+    if setting.engine not in ENGINES:
+        raise UsageError(f"There is no engine {setting.engine!r}; choose one of {', '.join(ENGINES)}.")
+    return ENGINES[setting.engine](setting)

@@ -1,0 +1,73 @@
+"""What a worker does for a campaign: it makes a batch of cases, runs and judges them, and tells what failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from epctx.case import Case, Struct
+from epctx.fuzz.engine import engine
+from epctx.fuzz.fingerprint import Sign, signs
+from epctx.fuzz.store import Setting
+from epctx.oracle import Profile, judge
+from epctx.run import worker
+from epctx.run.lane import observe_all
+from epctx.target import Launch
+
+EACH = 3
+"""So many failing cases of a sign are looked at: what else has the same sign is most likely the same."""
+
+
+class Order(Struct, frozen=True):
+    """What all batches of a campaign have in common."""
+
+    launch: Launch
+    profile: Profile
+    setting: Setting
+
+
+class Judged(Struct, frozen=True):
+    """What came of a batch: how much ran, how often each kind of failure was seen, and the first cases of each, in order."""
+
+    executions: int
+    failing: int
+    signs: tuple[tuple[Sign, int], ...]
+    examples: tuple[tuple[Sign, Case], ...]
+
+
+def work(order: bytes, number: int) -> bytes:
+    """Make, run and judge the batch of that number; packed ``Judged``."""
+    asked, keeper = _order(order), worker.keeper()
+    batch = engine(asked.setting).batch(number, keeper, asked.launch)
+    counts: Counter[Sign] = Counter()
+    examples: list[tuple[Sign, Case]] = []
+    failing = 0
+    for case, observation in zip(batch.cases, observe_all(keeper, asked.launch, batch.cases), strict=True):
+        verdict = judge(case, observation, asked.profile)
+        if not verdict.fails:
+            continue
+        failing += 1
+        for sign in signs(case, verdict, asked.profile):
+            counts[sign] += 1
+            if counts[sign] <= EACH:
+                examples.append((sign, case))
+    return msgspec.msgpack.encode(Judged(len(batch.cases) + batch.executions, failing, tuple(counts.items()), tuple(examples)))
+
+
+def unpacked(data: bytes) -> Judged:
+    """What ``work`` tells."""
+    return _judged.decode(data)
+
+
+_last: tuple[bytes, Order] | None = None
+_orders = msgspec.msgpack.Decoder(Order)
+_judged = msgspec.msgpack.Decoder(Judged)
+
+
+def _order(packed: bytes) -> Order:
+    """The order, the same object for each batch of a campaign: much is remembered of its parts."""
+    global _last
+    if _last is None or _last[0] != packed:
+        _last = packed, _orders.decode(packed)
+    return _last[1]
