@@ -128,7 +128,7 @@ class Grammar:
             return _case(id, STANDARD_WORLD, (_steps(choices),))
         given, cwd, around = pick(choices, MODELS)
         entries = self._entries(choices, SIZES if given and not around else CANARY_SIZES)
-        world = World((*_beside((*STANDARD, *around), entries), *entries), cwd=cwd)
+        world = World((*beside((*STANDARD, *around), entries), *entries), cwd=cwd)
         calls = tuple([self._call(choices, cwd, entries) for _ in range(pick(choices, CALLS))])
         nodes: tuple[Node, ...] = ()
         if any(call.op == "load" for call in calls):
@@ -141,7 +141,7 @@ class Grammar:
         """What a world has besides the standard files, each at a place of its own."""
         made: list[Entry] = []
         for _ in range(pick(choices, COUNTS)):
-            made += _beside(_entry(choices, sizes), made)
+            made += beside(entry(choices, sizes), made)
         return made
 
     def name(self, choices: Choices, start: str = "model", entries: Sequence[Entry] = ()) -> Name:
@@ -162,14 +162,14 @@ class Grammar:
         caller = choices.below(8) == 7
         name: Name | None = self.name(choices, cwd if caller else "model", entries)
         if op == "load":
-            return Call("load", read_callback=_callback(choices, "read") if choices.below(4) == 3 else None)
+            return Call("load", read_callback=callback(choices, "read") if choices.below(4) == 3 else None)
         odd = choices.below(24)
         if odd == 23:
             name = None
         source: Source = "caller" if caller else "model"
         asked = choices.below(5)
-        read = _callback(choices, "read") if asked == 4 or (asked == 3 and op == "read") else None
-        write = _callback(choices, "write") if asked == 4 or (asked == 3 and op == "write") else None
+        read = callback(choices, "read") if asked == 4 or (asked == 3 and op == "read") else None
+        write = callback(choices, "write") if asked == 4 or (asked == 3 and op == "write") else None
         accessors = odd != 22
         if op == "read":
             return Call(
@@ -269,7 +269,7 @@ def _climbs(name: Name) -> int:
     return name.count("..") if isinstance(name, str) else sum(piece.text.count("..") * piece.times for piece in name)
 
 
-def _beside(entries: Sequence[Entry], others: Sequence[Entry]) -> list[Entry]:
+def beside(entries: Sequence[Entry], others: Sequence[Entry]) -> list[Entry]:
     """Those entries that can be in a world together with others."""
     taken = [str(other.path) for other in others]
     kept = []
@@ -280,7 +280,8 @@ def _beside(entries: Sequence[Entry], others: Sequence[Entry]) -> list[Entry]:
     return kept
 
 
-def _entry(choices: Choices, sizes: Sequence[int]) -> tuple[Entry, ...]:
+def entry(choices: Choices, sizes: Sequence[int]) -> tuple[Entry, ...]:
+    """Something special in a world: an entry, or two that belong together."""
     kind = pick(choices, KINDS)
     if kind in ("link", "dangling", "chain", "loop"):
         return _link(choices, kind)
@@ -319,7 +320,7 @@ def _text(choices: Choices, home: str, target: str) -> str:
     return paths.way(choices, home, target)
 
 
-def _callback(choices: Choices, direction: Literal["read", "write"]) -> Callback:
+def callback(choices: Choices, direction: Literal["read", "write"]) -> Callback:
     """One that does what it should, or one that fails, lies, or leaves something behind."""
     which = choices.below(12)
     content = Content("answer", pick(choices, SIZES)) if direction == "read" else None
