@@ -42,6 +42,8 @@ CANNOT = {
 """Why a case is skipped whose calls a target does not have."""
 PLAINTEXT = "plain.no-plaintext"
 """The rule of which nothing can be said without a lookout."""
+DRIVERS = 2
+"""So many drivers are up at most: most cases need one, or one that is guarded."""
 
 
 class Conditions(Struct, frozen=True):
@@ -60,13 +62,17 @@ class Conditions(Struct, frozen=True):
 
 
 class Keeper:
-    """A ground with worlds, and at most one driver at a time, in a box of the given strength (None: the strongest to be had)."""
+    """A ground with worlds, and a driver, in a box of the given strength (None: the strongest to be had).
+
+    The drivers of the last two kinds stay up, so that cases that take turns on them wait for neither.
+    """
 
     def __init__(self, box: Strength | None = None) -> None:
         self.ground = Ground()
         self.world = LiveWorld(self.ground.plot())
         self.box = Box(self.ground, box)
-        self.session: Session | None = None
+        self._drivers: list[Session] = []
+        """Those that are up, the one that was used last first."""
         self.afresh = False
         """Whether each world is built from nothing rather than changed."""
         self._spoilt = False
@@ -106,33 +112,50 @@ class Keeper:
         """Run a case in a driver of its own, so that nothing that ran before it has a part in what is seen."""
         self._alone = launch.forks
         if not (self._alone and self._untouched):
-            self.end()
+            self._end_all()
         try:
             return self.observe(launch, case)
         finally:
             self._alone = False
 
     def close(self) -> None:
-        """End the driver and remove the worlds."""
-        self.end()
+        """End the drivers and remove the worlds."""
+        self._end_all()
         for world in (self.world, *self.more_worlds):
             world.close()
         self.ground.close()
 
     def started(self, launch: Launch, limits: Limits, guarded: bool = False) -> Session:
         """The driver for a target under these limits, started if need be. TargetError if the target does not load."""
-        if self.session is None or not self.session.serves(launch, limits, guarded):
-            self.end()
-            self.session = Session(self.box, launch, limits, self.world.root + "/outside", guarded=guarded)
+        drivers = self._drivers
+        serving = next((driver for driver in drivers if driver.serves(launch, limits, guarded)), None)
+        if serving is None:
+            for other in [driver for n, driver in enumerate(drivers) if n >= DRIVERS - 1 or driver.launch != launch]:
+                drivers.remove(other)
+                other.end()
+            serving = Session(self.box, launch, limits, self.world.root + "/outside", guarded=guarded)
+            drivers.insert(0, serving)
             self._untouched = True
+        elif serving is not drivers[0]:
+            drivers.remove(serving)
+            drivers.insert(0, serving)
+            self._untouched = False
         self._untouched = self._untouched and self._alone
-        return self.session
+        return serving
+
+    @property
+    def session(self) -> Session | None:
+        """The driver that was used last, if one is up."""
+        return self._drivers[0] if self._drivers else None
 
     def end(self) -> None:
-        """End the driver, if there is one."""
-        if self.session:
-            self.session.end()
-            self.session = None
+        """End the driver that was used last, if one is up."""
+        if self._drivers:
+            self._drivers.pop(0).end()
+
+    def _end_all(self) -> None:
+        while self._drivers:
+            self.end()
 
     def obstacle(self, session: Session, case: Case) -> str:
         """Why a case cannot be run on this target, or on this machine; else nothing."""
