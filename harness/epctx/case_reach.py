@@ -90,7 +90,6 @@ def _counts(at: str, name: Name, depth: int, cwd: int, link: bool = False) -> No
     if _MARK in raw(name, b""):
         raise Wrong(at, "the text holds bytes that are kept for epctx itself; change one of them")
     parts = raw(name, b"/" + _MARK).partition(b"\0")[0].split(b"/")
-    text = shown(name)
     beyond, rooted, index = len(parts) > 1 and not parts[0], False, 0
     while index < len(parts):
         part = parts[index]
@@ -101,7 +100,7 @@ def _counts(at: str, name: Name, depth: int, cwd: int, link: bool = False) -> No
             depth -= 0 if beyond else 1
             if depth < -MARGIN:
                 if rooted:
-                    raise Wrong(at, f"{text} climbs out of the world again after {ROOT_TOKEN}; stay below it")
+                    raise Wrong(at, f"{shown(name)} climbs out of the world again after {ROOT_TOKEN}; stay below it")
                 beyond, depth = True, 0
         elif part == _MARK:
             beyond, rooted, depth = False, rooted or beyond, 0 if beyond else depth + ROOT_DEPTH
@@ -112,9 +111,8 @@ def _counts(at: str, name: Name, depth: int, cwd: int, link: bool = False) -> No
             if place == "end" or (not link and part in _NOWHERE):
                 return
             if not place:
-                raise Wrong(
-                    at, f"{text} names {shown(part)!r} outside the world; lead it back through {ROOT_TOKEN}, or climb less"
-                )
+                where = f"{shown(name)} names {shown(part)!r} outside the world"
+                raise Wrong(at, f"{where}; lead it back through {ROOT_TOKEN}, or climb less")
             index += 2
             beyond, depth = place == "root", cwd
 

@@ -376,6 +376,15 @@ def test_files_that_threads_write_hold_in_the_end_what_was_written() -> None:
     assert broken(case(tested.calls[0], File("model/new.bin", Content("new"))), Seen("returned", threads=ALL_RIGHT)) == set()
 
 
+def test_shares_that_no_thread_comes_to_are_not_written() -> None:
+    share, beyond = Share("write", "new.bin", Content("new")), Share("write", "beyond.bin", Content("beyond"))
+    tested = at_once(share, beyond, count=1, rounds=1)
+    after = State("file", 1, 0o644, 96, content_digest(Content("new")))
+    seen = Seen("returned", threads=ALL_RIGHT, changes=(Change("model/new.bin", "inside", State(), after),))
+    assert broken(tested, seen) == set()
+    assert broken(at_once(share, beyond, count=1, rounds=2), seen) == {"thread.no-cross-talk"}
+
+
 def test_what_contradicts_the_specification_is_not_judged() -> None:
     tested = at_once(Share("read", "good.bin", Content("something else")))
     assert tested.expect[0].outcome == "either"

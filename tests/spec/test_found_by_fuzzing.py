@@ -16,6 +16,7 @@ from epctx.case import (
     Expect,
     File,
     HardLink,
+    Limits,
     Link,
     Model,
     Name,
@@ -103,3 +104,21 @@ def test_a_path_about_as_long_as_the_system_takes_may_be_written() -> None:
 def test_the_name_of_a_node_that_holds_nul_is_open_with_a_callback(code: int, outcome: str) -> None:
     found = expected(Call("load", read_callback=Callback(Content("a"), code)), model=Model(nodes=(node("a\0b"),)))
     assert (found.outcome, found.rule, found.status) == (outcome, "model.attribute-bytes", None)
+
+
+@pytest.mark.parametrize("other", ["a\0b", ""])
+def test_which_of_a_failing_callback_and_a_faulty_node_is_met_first_is_open(other: str) -> None:
+    call = Call("load", read_callback=Callback(None, FAIL))
+    assert expected(call, model=Model(nodes=(node("a"), node("b")))).rule == "cb.error-is-final"
+    for nodes in ((node("a"), node(other)), (node(other), node("a"))):
+        found = expected(call, model=Model(nodes=nodes))
+        assert (found.outcome, found.status) == ("refuse", None)
+        assert found.rule in ("model.attribute-bytes", "name.empty")
+
+
+@pytest.mark.parametrize("first", [Call("write", "good.bin", payload=Content("payload", 5000)), Call("write", "good.bin/")])
+def test_what_is_read_after_a_write_that_may_have_failed_is_open(first: Call) -> None:
+    world, calls = World((File("model/good.bin"),)), (first, Call("read", "good.bin"))
+    _, found = predict(Case("spec/case", "", "hostile", (), world, calls, limits=Limits(file_size=4096)))
+    sure = first.name == "good.bin/"  # which is never written
+    assert (found.outcome, found.content is None) == (("accept", False) if sure else ("either", True))

@@ -23,7 +23,44 @@ OUTSIDE = (
     "outside/none/new.bin",
 )
 """What they may aim at outside of it, where the first and the fourth are canaries that every world has."""
+LITERAL = (
+    "a..b",
+    "..foo",
+    "...",
+    " good.bin",
+    "good.bin ",
+    "GOOD.BIN",
+    "good\n.bin",
+    "\x1b[31mgood.bin",
+    "~",
+    "$HOME",
+    "${HOME}.bin",
+    "%2e",
+    "good%2ebin",
+    "*",
+    "[g]ood.bin",
+    "sub\\inner.bin",
+    "..\\new.bin",
+    "C:good.bin",
+    "CON",
+    "aux.bin",
+    "good.bin.",
+    "good.bin::$DATA",
+    "größe 模型.bin",
+)
+"""Names of one component that mean just what they say, and something else to a shell, a browser, a person, or Windows."""
+WITH_NUL: tuple[Name, ...] = (
+    "../outside/secret.bin\0.bin",
+    "../outside/secret.bin\0/../good.bin",
+    "good.bin\0../../outside/secret.bin",
+    "../model_evil/twin.bin\0good.bin",
+    "good.bin\0",
+    "\0good.bin",
+)
+"""Names that a C string cuts, which an attribute of a model may hold."""
 FOREIGN: tuple[Name, ...] = (
+    *LITERAL,
+    *LITERAL,
     "",
     ".",
     "..",
@@ -36,36 +73,30 @@ FOREIGN: tuple[Name, ...] = (
     "good.bin/.",
     "good.bin/child",
     "good.bin/../good.bin",
-    "..foo",
-    "...",
-    "a..b",
-    " good.bin",
-    "good.bin ",
-    "GOOD.BIN",
-    "good\n.bin",
-    "\x1b[31mgood.bin",
-    "~",
+    "Sub/inner.bin",
     "~/outside/secret.bin",
     "$HOME/secret.bin",
     "%2e%2e%2foutside%2fsecret.bin",
+    "..%2foutside/secret.bin",
     "file:///secret.bin",
+    "....//outside/secret.bin",
+    "..././outside/secret.bin",
     "..\\outside\\secret.bin",
     "..\\/outside/secret.bin",
-    "C:secret.bin",
+    "sub\\..\\good.bin",
     "C:\\secret.bin",
     "\\\\host\\share",
     "//?/C:/secret.bin",
+    "COM1/good.bin",
+    "sub./inner.bin",
     "/",
     "//",
-    "*",
-    "[g]ood.bin",
-    "good.bin\0../../outside/secret.bin",
-    "../outside/secret.bin\0.bin",
-    "\0",
+    *WITH_NUL,
     "\uff0e\uff0e\uff0foutside\uff0fsecret.bin",
     "\u202egood.bin",
     (Piece(hex="c0aec0ae2f"), Piece("outside/secret.bin")),
     (Piece(hex="ff"), Piece("good.bin")),
+    (Piece(hex="eda080"), Piece(".bin")),
     (Piece("../outside/secret.bin"), Piece(hex="00ff")),
     (Piece("n", times=255),),
     (Piece("n", times=256),),
@@ -93,6 +124,11 @@ COMPONENTS = bag(
     (1, "..."),
 )
 """What names are strung together from where nothing is aimed at."""
+
+
+def climbs(name: Name) -> int:
+    """How often a text goes up by ``..``, at the most."""
+    return name.count("..") if isinstance(name, str) else sum(piece.text.count("..") * piece.times for piece in name)
 
 
 @functools.cache

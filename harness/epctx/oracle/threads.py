@@ -35,8 +35,9 @@ def no_cross_talk(look: Look) -> Ruling:
 
 
 def _written(look: Look) -> Iterator[tuple[str, Content]]:
-    """World path and content of each file that the threads write."""
-    for share in look.call.threads.shares if look.call.threads else ():
+    """World path and content of each file that the threads write; there may be more shares than calls."""
+    threads = look.call.threads
+    for share in threads.shares[: threads.count * threads.rounds] if threads else ():
         if share.op == "write" and look.call.write_callback is None and share.content is not None:
             alone = msgspec.structs.replace(look.case, calls=(look.call.of(share),), expect=())
             (found,) = predict(alone, look.profile.platform)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from epctx.case import FAIL, INVALID_ARGUMENT, Call, Case, Content, Expect, shown
 from epctx.spec import windows
 from epctx.spec.answers import EMPTY, allocator_fault, doubtful, prefix, refuse, where_is, world_name
@@ -65,7 +67,8 @@ def _read(scene: Scene, case: Case, call: Call, name: bytes, place: Place, text:
         why = f"{shown(call.resize.path)} is given another size while {where} is read"
         return Expect("either", "size.file-changes", why, None, file, content)
     found = Expect("accept", _read_rule(scene, call, name, place, content), f"{text} is the file {where}", None, file, content)
-    if inode.unsure:
+    if inode.unsure:  # and so it holds what it held before, or what was to be written
+        found = replace(found, content=None)
         return doubtful(found, f"an earlier call may or may not have written {where}")
     if size > case.limits.memory // 2:
         return doubtful(found, f"{where} has {size} bytes, for which there may not be memory", "size.cap")

@@ -234,10 +234,12 @@ def _load(scene: Scene, case: Case, call: Call) -> Expect:
     refused = [f for f in found if f.outcome == "refuse"]
     if refused:
         # which of several is met first is the loader's affair, and so is what it reads before
-        status = (
-            refused[0].status if len({(f.outcome == "either", f.status) for f in found if f.outcome != "accept"}) == 1 else None
-        )
-        return msgspec.structs.replace(refused[0], status=status, file=next((f.file for f in found if f.file is not None), None))
+        file = next((f.file for f in found if f.file is not None), None)
+        if len({(f.outcome == "either", f.status) for f in found if f.outcome != "accept"}) == 1:
+            return msgspec.structs.replace(refused[0], file=file)
+        # that the callback's answer comes back is certain only where nothing else is wrong
+        other = next((f for f in refused if not f.rule.startswith("cb.")), refused[0])
+        return msgspec.structs.replace(other, status=None, file=file)
     worst = next((f for f in found if f.outcome == "either"), found[0])
     if len({f.file for f in found}) > 1:
         return Expect("either", "model.malformed-node", "the model has several main nodes that name different data")
