@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
@@ -27,10 +28,11 @@ def model_bytes(case: Case, root: bytes) -> bytes:
 @functools.lru_cache(maxsize=KEPT)
 def names_in(data: bytes) -> tuple[bytes, ...]:
     """The values of ``ep_cache_context`` of the EPContext nodes of a serialised model, in order, each byte for byte."""
-    model = ModelProto.FromString(data)
-    return tuple(
-        a.s for node in model.graph.node if node.op_type == "EPContext" for a in node.attribute if a.name == "ep_cache_context"
-    )
+    return tuple(_names(ModelProto.FromString(data).graph.node))
+
+
+def _names(nodes: Iterable[NodeProto]) -> Iterator[bytes]:
+    return (a.s for node in nodes if node.op_type == "EPContext" for a in node.attribute if a.name == "ep_cache_context")
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -40,6 +42,32 @@ def _with_names(names: tuple[bytes, ...]) -> bytes:
         slot.s = name
     data: bytes = model.SerializeToString()
     return data
+
+
+def shared_model(cases: Sequence[Case], root: bytes) -> tuple[bytes, list[int]]:
+    """The serialised model of several cases: the nodes of ``model_bytes`` of each, and how many those are."""
+    names = [
+        [] if case.model.nodes else [raw(n, root) for c in case.calls if c.source == "model" for n in c.names] for case in cases
+    ]
+    made = ModelProto()
+    made.CopyFrom(_template(1)[0])
+    context = made.graph.node.pop()
+    slot = next(a for a in context.attribute if a.name == "ep_cache_context")
+    for case, own in zip(cases, names, strict=True):
+        made.graph.node.extend(_nodes(case.model.nodes, root))
+        for name in own:
+            slot.s = name
+            made.graph.node.append(context)
+    data: bytes = made.SerializeToString()
+    return data, [len(case.model.nodes) or len(own) for case, own in zip(cases, names, strict=True)]
+
+
+def shared_in(data: bytes, counts: Sequence[int]) -> Iterator[tuple[Iterator[bytes], tuple[Node, ...]]]:
+    """For each case of a shared model its names, and its nodes, as they are read back from the model's bytes."""
+    nodes = iter(ModelProto.FromString(data).graph.node)
+    for count in counts:
+        own = list(itertools.islice(nodes, count))
+        yield _names(own), tuple(map(_node_back, own))
 
 
 @functools.lru_cache(maxsize=16)
@@ -194,8 +222,11 @@ def _value(name: str, shape: Sequence[int | None]) -> ValueInfoProto:
 
 def nodes_in(data: bytes) -> tuple[Node, ...]:
     """The nodes of a serialised model with their attributes, as they are read back from its bytes."""
-    model = ModelProto.FromString(data)
-    return tuple(Node(tuple(map(_read_back, n.attribute)), n.domain, n.op_type) for n in model.graph.node)
+    return tuple(map(_node_back, ModelProto.FromString(data).graph.node))
+
+
+def _node_back(node: NodeProto) -> Node:
+    return Node(tuple(map(_read_back, node.attribute)), node.domain, node.op_type)
 
 
 def _read_back(attribute: AttributeProto) -> Attribute:

@@ -31,6 +31,7 @@ OPS = {"read": 1, "write": 2, "load": 3, "config": 4}
 GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSORS, LINGERS, EMPTY_CONFIG, EMBEDS, RUNS = (
     1 << n for n in range(11)
 )
+MARKED = 1 << 12
 AFRESH = 1 << 11
 """The first call of a case, that and those after it to be made in a process that has made none: for drivers in Python."""
 HAS_CONTENT, NULL_STATE = (1 << n for n in range(2))

@@ -40,7 +40,7 @@ class Box:
 
     def __init__(self, ground: Ground, strength: Strength | None = None) -> None:
         """Try out the boxes on a ground, strongest first. Raises HarnessError if the one asked for cannot be had."""
-        self._ground = ground
+        self.ground = ground
         self.weaker_because = ""
         reasons = []
         for kind in STRENGTHS if strength is None else (strength,):
@@ -60,7 +60,7 @@ class Box:
         parts = [_WHAT[self.strength] + (f" ({self.weaker_because})" if self.weaker_because else "")]
         if self.strength == "landlock":
             parts.append(f"it leaves open: {landlock.lacks()}; and the target sees other processes")
-        parts.append(self._ground.account.why)
+        parts.append(self.ground.account.why)
         text = "; ".join(parts)
         return f"{_UNBOXED} ({text})" if self.strength == "none" else text
 
@@ -89,8 +89,8 @@ class Box:
             executable = os.open(program or argv[0], os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise HarnessError(f"{program or argv[0]} cannot be started: {error.strerror}") from error
-        home = os.fsdecode(self._ground.scratch)
-        base = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": home, "TMPDIR": os.fsdecode(self._ground.scratch)}
+        home = os.fsdecode(self.ground.scratch)
+        base = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": home, "TMPDIR": os.fsdecode(self.ground.scratch)}
         base.update(environment or {})
         paths = tuple(map(os.path.abspath, readable))
         try:
@@ -142,9 +142,9 @@ class Box:
                 environment=environment,
                 fds=fds,
                 readable=readable,
-                top=os.fsdecode(self._ground.top),
-                cwd=os.fsdecode(self._ground.scratch),
-                account=self._ground.account,
+                top=os.fsdecode(self.ground.top),
+                cwd=os.fsdecode(self.ground.scratch),
+                account=self.ground.account,
                 memory=memory,
                 fixed_addresses=fixed_addresses,
                 output=output,

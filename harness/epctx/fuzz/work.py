@@ -12,7 +12,7 @@ from epctx.fuzz.fingerprint import Sign, signs
 from epctx.fuzz.store import Setting
 from epctx.oracle import Profile, judge
 from epctx.run import worker
-from epctx.run.lane import observe_all
+from epctx.run.sweep import observe_by_world
 from epctx.target import Launch
 
 EACH = 3
@@ -43,7 +43,7 @@ def work(order: bytes, number: int) -> bytes:
     counts: Counter[Sign] = Counter()
     examples: list[tuple[Sign, Case]] = []
     failing = 0
-    for case, observation in zip(batch.cases, observe_all(keeper, asked.launch, batch.cases), strict=True):
+    for case, observation in zip(batch.cases, observe_by_world(keeper, asked.launch, batch.cases), strict=True):
         verdict = judge(case, observation, asked.profile)
         if not verdict.fails:
             continue

@@ -11,6 +11,7 @@
 //             [--set TEXT]                           (options of the provider in every session: "key=value;key=value")
 //   fd 3      stream socket: requests in, hello and replies out
 //   fd 4      bulk memory (a memfd): payloads and outputs of more than kInlineLimit bytes; one request at a time owns it
+//   fd 7, 8   empty files, touched in turn where a call ends (kMarked): a watch so tells apart what each of several calls did
 //   stdout,
 //   stderr    free for the target; the harness keeps the tail as evidence
 //
@@ -38,6 +39,7 @@ enum RequestFlag : uint32_t {
   kEmptyConfig = 1u << 8,       // the target gets a config although no callback is registered in it
   kEmbeds = 1u << 9,            // sessions: the data of what is compiled goes into the model
   kRuns = 1u << 10,             // sessions: what was compiled is loaded and must give what its source gives
+  kMarked = 1u << 12,           // the end of the call is marked (1 << 11 is of drivers in Python)
 };
 
 enum class AllocatorKind : uint32_t { kDefault = 0, kCaller = 1, kNull = 2, kError = 3 };

@@ -9,17 +9,17 @@ from __future__ import annotations
 import mmap
 import os
 import traceback
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 
 import msgspec
 from msgspec.structs import replace
 
 from epctx.box import Box, Strength
-from epctx.case import Call, Case, Dir, File, Limits, Name, Struct, World, content_of, raw, stream
+from epctx.case import Call, Case, Dir, File, Limits, Name, Node, Struct, World, content_of, raw, stream
 from epctx.errors import HarnessError, TargetError
 from epctx.external import external_model
 from epctx.lookout import Sighting
-from epctx.model import model_bytes, names_in, nodes_in, session_models
+from epctx.model import model_bytes, names_in, nodes_in, session_models, shared_in, shared_model
 from epctx.observation import Observation, Seen, Touched
 from epctx.oracle import LARGE
 from epctx.product import Products, product_models
@@ -69,7 +69,7 @@ class Keeper:
 
     def __init__(self, box: Strength | None = None) -> None:
         self.ground = Ground()
-        self.world = LiveWorld(self.ground.plot())
+        self.world = LiveWorld(self.ground.plot(), marked=True)
         self.box = Box(self.ground, box)
         self._drivers: list[Session] = []
         """Those that are up, the one that was used last first."""
@@ -231,7 +231,16 @@ class Keeper:
             return self._session_requests(world, case, models)
         data = model_bytes(case, root)
         self._bring(world, case.world, case, data, model_directory(case), afresh)
-        return self._requests(world, case, data, session.bulk)
+        return self._requests(world, case, iter(names_in(data)), nodes_in(data) if case.model.nodes else (), session.bulk)
+
+    def set_up_for_all(self, world: LiveWorld, cases: Sequence[Case], session: Session) -> Iterator[Iterator[bytes]]:
+        """Bring about the world that cases for a library have in common, with a model that holds the names of all of them; for
+        each case the requests for its calls, whose ends will be marked."""
+        case, root = cases[0], world.plot.root
+        data, parts = shared_model(cases, root)
+        self._bring(world, case.world, case, data, model_directory(case), self.afresh)
+        own = iter(shared_in(data, parts))
+        return (self._requests(world, case, *next(own), session.bulk, marked=True) for case in cases)
 
     def _bring(self, world: LiveWorld, around: World, case: Case, data: bytes, directory: Name | None, afresh: bool) -> None:
         model = ModelFile(case.model.path, data) if case.model.given else None
@@ -246,10 +255,11 @@ class Keeper:
                 last = own[0]
             yield sessions.request(call, given, own, cwd, root, file_size, afresh=self._alone and not index)
 
-    def _requests(self, world: LiveWorld, case: Case, data: bytes, bulk: int) -> Iterator[bytes]:
-        root = world.plot.root
-        names = iter(names_in(data))
-        nodes = b"".join(map(wire.node, nodes_in(data))) if case.model.nodes else b""
+    def _requests(
+        self, world: LiveWorld, case: Case, names: Iterator[bytes], held: Sequence[Node], bulk: int, *, marked: bool = False
+    ) -> Iterator[bytes]:
+        """The requests for the calls of a case whose model holds these names, or these nodes, as they were read back from it."""
+        root, nodes = world.plot.root, b"".join(map(wire.node, held))
         given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
         for index, call in enumerate(case.calls):
             # a model's name is read back from the model that holds it
@@ -257,10 +267,22 @@ class Keeper:
             name = None if call.name is None else own[0]
             extra = nodes + _interference(case, index, root) if nodes or call.resize or call.race else b""
             extra += wire.threads(call, own) if call.threads else b""
-            yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk)
+            yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk, marked=marked)
 
-    def gather(self, world: LiveWorld, case: Case, call: Call, answer: Answer, session: Session, resident_peak: int = 0) -> Seen:
-        """Everything that was seen of a call. Raises CannotBuild if what the case takes for granted could not be had."""
+    def gather(
+        self,
+        world: LiveWorld,
+        case: Case,
+        call: Call,
+        answer: Answer,
+        session: Session,
+        resident_peak: int = 0,
+        opened: tuple[Touched, ...] | None = None,
+    ) -> Seen:
+        """Everything that was seen of a call. Raises CannotBuild if what the case takes for granted could not be had.
+
+        ``opened`` is what the call touched where somebody else asked the world for that, and found that nothing changed.
+        """
         if answer.how == "reply":
             reply = read_reply(call, answer.data, session.bulk)
             if reply.not_held:
@@ -274,7 +296,7 @@ class Keeper:
         seen = replace(reply.seen, session=True) if session.launch.sessions else reply.seen
         if resident_peak:
             seen = replace(seen, memory=replace(seen.memory, resident_peak=resident_peak))
-        touched = world.events()
+        touched = world.events() if opened is None else opened
         if session.launch.sessions:  # ONNX Runtime itself reads the model
             touched = tuple(t for t in touched if t.what != "open" or not world.model_names.intersection(t.names))
             touched = tuple(t for t in touched if t.place != "above" or not all(map(_telemetry, t.names)))
@@ -286,7 +308,8 @@ class Keeper:
         if seen.message:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
         reads = world.reads(seen.output.size, seen.output.digest) if seen.output else ()
-        changes = world.changes() if call.op == "write" or world.disturbed or answer.how != "reply" else ()
+        look = opened is None and (call.op == "write" or world.disturbed or answer.how != "reply")
+        changes = world.changes() if look else ()
         if _external(session.launch):
             if seen.output and not reads and not isinstance(reply.output, mmap.mmap):
                 reads = world.holds(reply.output)

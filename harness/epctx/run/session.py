@@ -23,6 +23,8 @@ PATIENCE = 0.2
 """Seconds of sleep without a wake-up after which a call is taken to be blocked."""
 FEED = 0.005
 """Seconds between two turns of the writers of FIFOs."""
+MARKS = 7
+"""The first of the two descriptors at which a driver marks the ends of calls."""
 REPORTS = 9
 """The descriptor at which a driver that is built for a sanitizer has its reports written."""
 PRINTED = 400
@@ -56,6 +58,7 @@ class Session:
         opened = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in launch.files]
         guards = guarded and not self.unseen_because
         fds = {3: theirs.fileno(), 4: self.bulk} | {5 + n: fd for n, fd in enumerate(opened)}
+        fds |= {MARKS + n: fd for n, fd in enumerate(box.ground.marks)}
         environment = {"HOME": home}
         self._reports = ReportPipe() if launch.sanitizer else None
         if launch.sanitizer and self._reports:

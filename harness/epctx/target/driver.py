@@ -104,15 +104,25 @@ class Driver:
 
 
 def request(
-    call: Call, name: bytes | None, model_path: bytes, cwd: bytes, root: bytes, file_size: int | None, extra: bytes, bulk: int
+    call: Call,
+    name: bytes | None,
+    model_path: bytes,
+    cwd: bytes,
+    root: bytes,
+    file_size: int | None,
+    extra: bytes,
+    bulk: int,
+    *,
+    marked: bool = False,
 ) -> bytes:
     """The request for one call. ``name`` is the name as it was read back from the model, or as the caller gave it.
 
     ``model_path`` is what the runtime was given, ``cwd`` a real path, ``extra`` ready fields (a model's nodes, an interference).
-    A payload of more than the inline limit is put into the bulk memory ``bulk``.
+    A payload of more than the inline limit is put into the bulk memory ``bulk``. The end of a call that is ``marked`` shows in
+    what is seen of the world.
     """
     parts: list[bytes] = [protocol.field(protocol.CWD, cwd)]
-    flags, size = _flags(call), 0
+    flags, size = _flags(call) | (protocol.MARKED if marked else 0), 0
     if name is not None:
         parts.append(protocol.field(protocol.NAME, name))
     if call.source == "model":

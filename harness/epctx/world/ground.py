@@ -35,7 +35,8 @@ class Ground:
     to a mount namespace, and as an ordinary user to a user namespace (which needs a process with a single thread).
 
     ``top`` is the absolute path of the whole ground, ``scratch`` that of the temporary directory, ``inotify`` what watches its
-    worlds. ``why_no_mounts`` is empty where mounts can be made, else the reason.
+    worlds. ``marks`` are two empty files without a name, which the target may touch: where somebody does is seen by a watch that
+    was told of them. ``why_no_mounts`` is empty where mounts can be made, else the reason.
     """
 
     def __init__(self, *, size: int = 1 << 30, namespace: bool = True, account: Account | None = None) -> None:
@@ -56,9 +57,17 @@ class Ground:
         os.mkdir(self.scratch, 0o700)
         if self.account.changes:
             os.chown(self.scratch, self.account.uid, self.account.gid, follow_symlinks=False)
+        self._marks = [tempfile.TemporaryFile(dir=os.fsdecode(self.top)) for _ in range(2)]  # noqa: SIM115  (until ``close``)
+        for mark in self.marks:
+            os.fchmod(mark, 0o666)
         os.chmod(self.top, stat.S_IMODE(os.stat(self.top).st_mode) & ~0o222)
         self._plots: list[Plot] = []
         self._closed = False
+
+    @property
+    def marks(self) -> list[int]:
+        """The descriptors of the marks."""
+        return [mark.fileno() for mark in self._marks]
 
     def plot(self) -> Plot:
         """A new place for a world, beside those that there are."""
@@ -70,6 +79,8 @@ class Ground:
         if self._closed:
             return
         self._closed = True
+        for mark in self._marks:
+            mark.close()
         for plot in self._plots:
             plot.close()
         self.inotify.close()

@@ -38,13 +38,13 @@ class LiveWorld:
     call was a write, ``changes``. What a case left is repaired by the next ``change_to``.
     """
 
-    def __init__(self, plot: Plot) -> None:
-        """Start with an empty world."""
+    def __init__(self, plot: Plot, *, marked: bool = False) -> None:
+        """Start with an empty world. One that is ``marked`` tells apart what each of several calls touched."""
         self.plot, self.root = plot, os.fsdecode(plot.root)
         self.disturbed = False
         self.overrun = False
         """Whether more was touched since ``change_to`` than the kernel kept events of."""
-        self._standing = Standing(plot)
+        self._standing = Standing(plot, marked=marked)
         self._written: set[Inode] = set()
         self._replaced: set[bytes] = set()
 
@@ -96,7 +96,21 @@ class LiveWorld:
 
         An entry counts as inside only if all its names are. Sets ``disturbed`` if there was more than opens.
         """
-        events = self._standing.watch.read()
+        return self._touched(self._standing.watch.read())
+
+    def events_of(self, calls: int) -> list[tuple[Touched, ...]]:
+        """As ``events``, for each of so many calls whose ends were marked, in order.
+
+        It ends with the first that did more than open, which then sets ``disturbed``, and where a mark is missing.
+        """
+        found = []
+        for events in self._standing.watch.read_marked(calls):
+            found.append(self._touched(events))
+            if self.disturbed:
+                break
+        return found
+
+    def _touched(self, events: Sequence[Event]) -> tuple[Touched, ...]:
         if not events:
             return ()
         touched: dict[tuple[str, tuple[bytes, ...]], Touched] = {}

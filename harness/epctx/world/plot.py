@@ -23,14 +23,14 @@ class Plot:
     """A place for one world. ``root`` is the absolute path of the world's root, ``root_fd`` a descriptor of it.
 
     ``margin`` holds a descriptor of each directory of the margin, outermost first; ``scratch`` is the path of the directory for
-    temporary files, which lies beside all plots, and ``inotify`` the descriptor that watches them all. ``account`` owns all that
-    is made here, and ``why_no_mounts`` is empty where mounts can be made, else the reason.
+    temporary files, which lies beside all plots, ``marks`` are the ground's, and ``inotify`` is the descriptor that watches them
+    all. ``account`` owns all that is made here, and ``why_no_mounts`` is empty where mounts can be made, else the reason.
     """
 
     def __init__(self, ground: Ground, number: int) -> None:
         """Lay out plot ``number`` of a ground."""
         self._top, self.account, self.why_no_mounts = ground.top, ground.account, ground.why_no_mounts
-        self.scratch, self.inotify = ground.scratch, ground.inotify
+        self.scratch, self.marks, self.inotify = ground.scratch, ground.marks, ground.inotify
         first, *rest = [b"0"] * (ROOT_DEPTH - len(self._top.split(b"/")) - len(MARGIN)) + [*MARGIN, ROOT]
         self._chain = [first + b"-%d" % number if number else first, *rest]
         self.root = b"/".join((self._top, *self._chain))

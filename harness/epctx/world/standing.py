@@ -23,9 +23,9 @@ class Standing:
     the bytes that tell each file outside the model directory, ``contents`` the digests of planned files, where anybody asked.
     """
 
-    def __init__(self, plot: Plot) -> None:
-        """Start with an empty world."""
-        self.plot = plot
+    def __init__(self, plot: Plot, *, marked: bool = False) -> None:
+        """Start with an empty world. With ``marked`` the marks are watched, too."""
+        self.plot, self._marked = plot, marked
         self.directory: bytes | None = None
         self.feeder = Feeder()
         self._start()
@@ -38,6 +38,8 @@ class Standing:
         scratch = os.open(self.plot.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.watch.add_directory(scratch, SCRATCH.encode())
         os.close(scratch)
+        for fd in self.plot.marks if self._marked else ():
+            self.watch.add_mark(fd)
         self.builder = Builder(self.plot, self.watch)
         self._forget_all(self.scan({}))
 

@@ -26,6 +26,8 @@ _BUFFER = 1 << 14
 
 Inode: TypeAlias = tuple[int, int]
 """Number and device of an inode."""
+MARK: Inode = (0, 0)
+"""What an event at a mark is about: no file has that number."""
 Event: TypeAlias = tuple[int, bytes | Inode, bytes]
 """A mask (IN_...), the path of the watched directory or the inode of the watched file, and the entry's name (b"": itself)."""
 
@@ -147,6 +149,10 @@ class Watch:
         with contextlib.suppress(PermissionError):
             self._numbers[inode] = self._inotify.add(self, path, _OF_FILE, inode)
 
+    def add_mark(self, fd: int) -> None:
+        """See where the file that ``fd`` refers to is touched, as ``MARK``."""
+        self._inotify.add(self, b"/proc/self/fd/%d" % fd, IN_ATTRIB, MARK)
+
     def forget(self, what: bytes | Inode) -> None:
         """No longer know a directory or file that was removed."""
         number = self._numbers.pop(what, None)
@@ -164,6 +170,24 @@ class Watch:
         if events:
             self.events = []
         return events
+
+    def read_marked(self, count: int) -> list[list[Event]]:
+        """The events since the last call up to each of the next ``count`` marks, which are left out; fewer if there were not so
+        many, and then nothing of what came after the last one."""
+        self._inotify.pump()
+        turns: list[list[Event]] = []
+        turn: list[Event] = []
+        read = 0
+        for number, event in enumerate(self.events):
+            if event[1] != MARK:
+                turn.append(event)
+                continue
+            turns.append(turn)
+            turn, read = [], number + 1
+            if len(turns) == count:
+                break
+        del self.events[:read]
+        return turns
 
     def discard(self) -> None:
         """Forget the events since the last call: those that this process made itself."""

@@ -226,6 +226,7 @@ class Work {
     ledger().Report(reply_);
     ledger().End();
     message_.SetFixed(reply_);
+    if (ask_.Has(kMarked)) Mark();
   }
 
  private:

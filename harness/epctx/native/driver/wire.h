@@ -12,7 +12,7 @@
 
 namespace epctx {
 
-inline constexpr int kSocket = 3, kBulk = 4;
+inline constexpr int kSocket = 3, kBulk = 4, kMarks[] = {7, 8};
 
 // Thrown on a message that breaks the protocol; the driver ends with it.
 struct BadMessage {
@@ -95,6 +95,9 @@ template <typename T>
 std::string_view BytesOf(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
+
+// Marks the end of a call, in turn at the one and the other file: what follows an event that is just like it would not be told.
+void Mark();
 
 // Writes bytes to the bulk memory, or says that it cannot; writes them to its start; reads bytes from it.
 bool TryPutBulk(std::string_view bytes, uint64_t offset);
