@@ -71,6 +71,20 @@ def test_two_workers_find_the_same_as_one(found: Store, tmp_path: Path) -> None:
     assert (again.state.cases, again.state.failing) == (found.state.cases, found.state.failing)
 
 
+@pytest.mark.slow
+def test_other_cases_lead_to_the_same_findings(tmp_path: Path) -> None:
+    one, other = (campaign(tmp_path / str(seed), "weak:S7", 3000, jobs=2, seed=seed) for seed in (1, 2))
+    for store in (one, other):
+        assert {"contain.model-path-forms", "contain.symlink-file", "size.short-write-reported"} <= {
+            found.rule for found in store.found()
+        }
+        for found in store.found():
+            (case,) = read(store.folder(found) / "case.json")
+            assert len(case.world.entries) <= 3, case
+    marks = [{found.fingerprint for found in store.found()} for store in (one, other)]
+    assert 2 * len(marks[0] & marks[1]) > min(map(len, marks))
+
+
 def test_the_reference_holds_in_random_cases(tmp_path: Path) -> None:
     assert campaign(tmp_path / "out", "reference", 1000).found() == []
 
@@ -106,6 +120,11 @@ def test_a_campaign_that_is_killed_keeps_what_it_reported_and_goes_on(tmp_path: 
     assert code == 1
     assert {f.fingerprint for f in kept} <= {f.fingerprint for f in Store(out, None).found()}
     assert f"in {out / 'findings'}" in text
+
+
+def test_a_directory_may_be_named_from_where_one_is(tmp_path: Path, found: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(found.directory.parent)
+    assert Store(Path(found.directory.name), None).found() == found.found()
 
 
 def test_an_interrupt_ends_with_what_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

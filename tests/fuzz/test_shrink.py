@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
+from msgspec import UNSET
 
-from epctx.case import Call, Callback, Case, Content, Dir, File, Limits, Link, Model, Name, Piece, World, raw
+from epctx.attack import node
+from epctx.case import Call, Callback, Case, Content, Dir, Entry, File, Limits, Link, Model, Name, Piece, World, raw
 from epctx.fuzz.shrink import shrink
 
 ENTRIES = (
@@ -67,3 +69,87 @@ def test_repetitions_become_fewer(name: Name) -> None:
 
 def test_what_nothing_smaller_does_stays_as_it_is() -> None:
     assert smallest(lambda case: False) == LARGE
+
+
+# --- steps that change a world and its names together -----------------------------------------------------------------------
+
+
+def outside(case: Case) -> bool:
+    """Whether a name leads through a link to the secret, in a made-up loader that follows what it finds."""
+    links = {str(e.path): str(e.to) for e in case.world.entries if isinstance(e, Link)}
+    place, left, through = ["model"], str(case.calls[0].name).split("/"), False
+    for _ in range(20):
+        if not left:
+            break
+        part, left = left[0], left[1:]
+        if part == "..":
+            place = place[:-1]
+        elif part not in ("", "."):
+            place = [*place, part]
+        if (text := links.get("/".join(place))) is not None:
+            through = True
+            place, left = place[:-1], [*text.split("/"), *left]
+            if text.startswith("{root}"):
+                place, left = [], left[1:]
+    return through and place == ["outside", "secret.bin"]
+
+
+WAYS: dict[str, tuple[str, dict[str, str]]] = {
+    "a link": ("link", {"model/link": "../outside/secret.bin"}),
+    "a directory": ("link/secret.bin", {"model/link": "../outside"}),
+    "absolute": ("./link//secret.bin", {"model/link": "{root}/outside"}),
+    "below": ("sub/../sub/link", {"model/sub/link": "../../outside/secret.bin"}),
+    "a chain": ("link/secret.bin", {"model/link": "sub/hop", "model/sub/hop": "../../outside"}),
+    "beside": ("../outside/back", {"outside/back": "secret.bin"}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_that_are_one_to_a_person_become_one(way: str) -> None:
+    name, texts = WAYS[way]
+    links = [Link(path, to) for path, to in texts.items()]
+    entries: tuple[Entry, ...] = (File("model/sub/inner.bin"), *links, File("outside/secret.bin"))
+    long = Case("fuzz/1-3", "A case.", "hostile", (), World(entries), (Call("read", name),))
+    assert outside(long)
+    case = shrink(long, lambda candidates: [outside(candidate) for candidate in candidates])
+    (link,) = case.world.entries
+    assert isinstance(link, Link)
+    assert (str(link.path), link.to) == (f"model/{case.calls[0].name}", "../outside/secret.bin")
+
+
+def test_a_node_of_a_model_becomes_a_read() -> None:
+    names = ("good.bin", "a/../../outside/secret.bin")
+    nodes = tuple(node(name) for name in names)
+    long = Case("fuzz/1-4", "A case.", "hostile", (), World(), (Call("load"),), Model(nodes=nodes))
+
+    def reason(case: Case) -> bool:
+        texts = [a.text for n in case.model.nodes for a in n.attributes]
+        return any("secret" in str(text) for text in (case.calls[0].name, *texts))
+
+    case = shrink(long, lambda candidates: [reason(candidate) for candidate in candidates])
+    assert case.calls == (Call("read", "secret"),)
+    assert case.model == Model()
+
+
+def test_a_separate_name_for_the_disk_becomes_the_only_one() -> None:
+    call = Call("write", "logical", fallback="sub/other.bin")
+    long = Case("fuzz/1-5", "A case.", "hostile", (), World(), (call,))
+
+    def used(case: Case) -> bool:
+        (call,) = case.calls
+        return call.op == "write" and "o" in str(call.name if call.fallback is UNSET else call.fallback)
+
+    (call,) = shrink(long, lambda candidates: [used(candidate) for candidate in candidates]).calls
+    assert (call.name, call.fallback) == ("o", UNSET)
+
+
+def test_the_budget_is_kept() -> None:
+    asked = 0
+
+    def holds(candidates: Sequence[Case]) -> list[bool]:
+        nonlocal asked
+        asked += len(candidates)
+        return [False] * len(candidates)
+
+    shrink(LARGE, holds, most=20)
+    assert 20 <= asked <= 32

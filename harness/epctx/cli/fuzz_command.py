@@ -169,7 +169,7 @@ def _words(reached: Reached | None, before: int, seconds: float) -> str:
         return "no case ran"
     state = reached.state
     rate = (state.cases - before) / max(seconds, 1e-9)
-    return f"{plural(state.cases, 'case')}, {state.failing:,} failing in {plural(reached.signs, 'way')}, {rate:,.0f} cases/s"
+    return f"{plural(state.cases, 'case')}, {state.failing:,} failing in {plural(len(state.signs), 'way')}, {rate:,.0f} cases/s"
 
 
 def _finding(console: Output, found: Found, store: Store) -> None:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from epctx.case import Case, Name, raw
+import msgspec
+from msgspec import UNSET
+
+from epctx.case import Call, Callback, Case, Content, Model, Name, Node, raw
 from epctx.oracle import Profile, Verdict, expectations
+
+LONG = 255
+"""A name of more bytes is a long one, of which only the beginning has a form."""
 
 
 class Sign(NamedTuple):
-    """What can be told of a finding before its case is shrunk: findings with other signs are not the same."""
+    """What can be told of a finding before its case is shrunk: findings with other signs are not looked at as one."""
 
     rule: str
     op: str
@@ -19,10 +26,23 @@ class Sign(NamedTuple):
     outcome: str
     decides: str
     """The rule by which the specification decides the call."""
+    wanted: str
+    """What it says: accept, refuse or either."""
 
     def alike(self, other: Sign) -> bool:
-        """Whether the same rule is broken in the same way, by whatever call."""
-        return (self.rule, self.op, self.outcome) == (other.rule, other.op, other.outcome)
+        """Whether the ``other`` may stand for this one: the same rule is broken in the same way, by whatever call.
+
+        A good call that is refused is one and the same thing, whichever rule says that it is good. A model's node is read as a
+        call reads, and may be followed by others. What is not safe is so whether the call is accepted or not.
+        """
+        walked = (self.op, other.op) == ("load", "read")
+        same = self.rule == other.rule or (self._strict and other._strict)
+        returned = {self.outcome, other.outcome} <= {"accepted", "refused"} and (walked or self.rule.startswith("safe."))
+        return same and (self.op == other.op or walked) and (self.outcome == other.outcome or returned)
+
+    @property
+    def _strict(self) -> bool:
+        return self.rule == self.decides and (self.wanted, self.outcome) == ("accept", "refused")
 
 
 def signs(case: Case, verdict: Verdict, profile: Profile) -> dict[Sign, int]:
@@ -31,22 +51,73 @@ def signs(case: Case, verdict: Verdict, profile: Profile) -> dict[Sign, int]:
     decided = expectations(case, profile) if verdict.fails else ()
     for finding in verdict.findings:
         if finding.fails:
-            call = case.calls[finding.call]
-            sign = Sign(finding.rule, call.op, call.source, verdict.outcomes[finding.call], decided[finding.call].rule)
+            call, expect = case.calls[finding.call], decided[finding.call]
+            sign = Sign(finding.rule, call.op, call.source, verdict.outcomes[finding.call], expect.rule, expect.outcome)
             found.setdefault(sign, finding.call)
     return found
 
 
 def fingerprint(sign: Sign, case: Case) -> str:
     """Twelve hex digits that stay the same from run to run and from release to release: for the sign, and the shape of a case."""
-    kinds = sorted(type(entry).__name__ for entry in case.world.entries)
-    names = [shape(name) for call in case.calls for name in call.names]
-    text = repr((*sign, kinds, names, bool(case.model.given), case.world.cwd != ""))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(repr((*sign, shape(case))).encode()).hexdigest()[:12]
 
 
-def shape(name: Name) -> str:
-    """A name with its letters made one: ``../outside/secret.bin`` is ``../w/w``."""
-    data = raw(name)[:256]
-    text = data.decode("utf-8", "backslashreplace").replace("{root}", "/root")
-    return re.sub(r"(?<![^/])(?!\.{1,2}(?:/|$))[^/\x00]+", "w", text)
+def shape(case: Case) -> tuple[object, ...]:
+    """What is left of a case without its words and numbers: the kinds of its entries, its options, and the form of its names.
+
+    Threads are not bound to do the same twice, so of theirs there is only that they are.
+    """
+    if any(call.threads for call in case.calls):
+        return ("threads", *sorted({share.op for call in case.calls if call.threads for share in call.threads.shares}))
+    kinds = tuple(sorted(type(entry).__name__ for entry in case.world.entries))
+    model = () if case.model.given == Model().given else (form(case.model.given), case.world.cwd != "")
+    nodes, calls = tuple(map(_node, case.model.nodes)), tuple(map(_call, case.calls))
+    return kinds, model, case.limits.file_size is not None, nodes, calls
+
+
+def form(name: Name) -> str:
+    """A name with its words made one: ``../outside/secret.bin`` is ``../w/w``, and ``..foo`` is ``..w``."""
+    data = raw(name)
+    text = data[:LONG].decode("utf-8", "backslashreplace").replace("{root}", "/root")
+    parts = ["w" if re.fullmatch(r"\w+(\.\w+)*", part, re.ASCII) else re.sub(r"\w+", "w", part) for part in text.split("/")]
+    return "/".join(parts) + ("…" if len(data) > LONG else "")
+
+
+def _call(call: Call) -> tuple[object, ...]:
+    plain = Call(call.op)
+    names = tuple(form(name) for name in call.names)
+    fallback = call.fallback if call.fallback is UNSET or call.fallback is None else form(call.fallback)
+    options = tuple(_other(call, plain, but=("name", "payload", "fallback", "read_callback", "write_callback", "steps")))
+    payload = _size(call.payload) if call.op == "write" else ""
+    callbacks = tuple(map(_callback, (call.read_callback, call.write_callback)))
+    steps = tuple((s.do, s.options is None, s.config is None, s.function is None, s.without) for s in call.steps)
+    return call.op, names, repr(fallback), options, payload, callbacks, steps
+
+
+def _callback(callback: Callback | None) -> tuple[object, ...]:
+    if callback is None:
+        return ()
+    return ("asked", _size(callback.content), *_other(callback, Callback(), but=("content",)))
+
+
+def _node(node: Node) -> tuple[object, ...]:
+    types = [(a.name, tuple(name for name, _ in _fields(a) if name != "name")) for a in node.attributes]
+    return node.domain, node.op_type, tuple(types), tuple(form(a.text) for a in node.attributes if a.text is not None)
+
+
+def _size(content: Content | None) -> str:
+    """A size as people say it: those at the edges are their own kind."""
+    if content is None:
+        return "null"
+    usual = Content("").size
+    return str(content.size) if content.size < 2 else "usual" if content.size <= usual else "more"
+
+
+def _other(data: msgspec.Struct, plain: msgspec.Struct, but: tuple[str, ...] = ()) -> Iterator[str]:
+    """The names of the fields that are not as they are in ``plain``."""
+    return (name for name, value in _fields(data) if name not in but and value != getattr(plain, name))
+
+
+def _fields(data: msgspec.Struct) -> Iterator[tuple[str, Any]]:
+    defaults = {f.name: f.default for f in msgspec.structs.fields(data)}
+    return ((name, getattr(data, name)) for name, default in defaults.items() if getattr(data, name) is not default)

@@ -19,6 +19,7 @@ import msgspec
 from epctx.case import Case, Struct
 from epctx.case_file import dumps
 from epctx.errors import HarnessError, UsageError
+from epctx.fuzz.fingerprint import Sign
 from epctx.observation import Observation
 
 T = TypeVar("T", bound=Struct)
@@ -48,6 +49,8 @@ class State(Struct, frozen=True):
     cases: int = 0
     failing: int = 0
     seconds: float = 0.0
+    signs: tuple[tuple[Sign, int], ...] = ()
+    """Each way in which cases failed, with how many did."""
 
 
 class Found(Struct, frozen=True):
@@ -76,7 +79,7 @@ class Store:
         self.directory, self._findings = directory, directory / "findings"
         try:
             if setting is None:
-                self.setting = self._read("setting.json", Setting)
+                self.setting = self._read(directory / "setting.json", Setting)
                 if self.setting.format != FORMAT:
                     raise UsageError(
                         f"{directory} is of format {self.setting.format}, and this epctx goes on with format {FORMAT}."
@@ -97,7 +100,7 @@ class Store:
     @property
     def state(self) -> State:
         """How far the campaign was when that was last saved."""
-        return self._read("state.json", State)
+        return self._read(self.directory / "state.json", State)
 
     def save(self, state: State) -> None:
         """Keep how far the campaign is. HarnessError if that cannot be written."""
@@ -129,8 +132,7 @@ class Store:
                 shutil.rmtree(made, ignore_errors=True)
         return folder
 
-    def _read(self, name: str | Path, kind: type[T]) -> T:
-        path = self.directory / name
+    def _read(self, path: Path, kind: type[T]) -> T:
         try:
             return msgspec.json.decode(path.read_bytes(), type=kind)
         except (OSError, msgspec.MsgspecError) as error:

@@ -10,6 +10,7 @@ from epctx.case import Case, Struct
 from epctx.fuzz.engine import engine
 from epctx.fuzz.fingerprint import Sign, signs
 from epctx.fuzz.store import Setting
+from epctx.observation import Observation
 from epctx.oracle import Profile, judge
 from epctx.run import worker
 from epctx.run.sweep import observe_by_world
@@ -33,15 +34,16 @@ class Judged(Struct, frozen=True):
     executions: int
     failing: int
     signs: tuple[tuple[Sign, int], ...]
-    examples: tuple[tuple[Sign, Case], ...]
+    examples: tuple[tuple[Sign, Case, Observation], ...]
+    """At most ``EACH`` of a sign, with what was seen."""
 
 
 def work(order: bytes, number: int) -> bytes:
     """Make, run and judge the batch of that number; packed ``Judged``."""
-    asked, keeper = _order(order), worker.keeper()
+    asked, keeper = order_of(order), worker.keeper()
     batch = engine(asked.setting).batch(number, keeper, asked.launch)
     counts: Counter[Sign] = Counter()
-    examples: list[tuple[Sign, Case]] = []
+    examples: list[tuple[Sign, Case, Observation]] = []
     failing = 0
     for case, observation in zip(batch.cases, observe_by_world(keeper, asked.launch, batch.cases), strict=True):
         verdict = judge(case, observation, asked.profile)
@@ -51,7 +53,7 @@ def work(order: bytes, number: int) -> bytes:
         for sign in signs(case, verdict, asked.profile):
             counts[sign] += 1
             if counts[sign] <= EACH:
-                examples.append((sign, case))
+                examples.append((sign, case, observation))
     return msgspec.msgpack.encode(Judged(len(batch.cases) + batch.executions, failing, tuple(counts.items()), tuple(examples)))
 
 
@@ -65,7 +67,7 @@ _orders = msgspec.msgpack.Decoder(Order)
 _judged = msgspec.msgpack.Decoder(Judged)
 
 
-def _order(packed: bytes) -> Order:
+def order_of(packed: bytes) -> Order:
     """The order, the same object for each batch of a campaign: much is remembered of its parts."""
     global _last
     if _last is None or _last[0] != packed:

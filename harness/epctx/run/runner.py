@@ -6,13 +6,13 @@ A worker is a process with a keeper of its own (``epctx.run.worker``); there is 
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, ParamSpec, TypeVar
 
 import msgspec
@@ -43,14 +43,24 @@ class Runner:
         # Only a process with one thread can get namespaces of its own and fork safely. numpy starts threads when it is imported,
         # which in a worker may be before any code of ours runs.
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
-        self._pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"), worker.start, (self.box,))
+        self._start()
         return self
 
     def __exit__(self, *exc: object) -> None:
         """End the workers, also in the middle of a case: nobody waits for what they still do."""
-        for process in multiprocessing.active_children():
-            process.terminate()
+        for process in self._processes.started:
+            if process.pid is not None:
+                process.terminate()
         self._pool.shutdown(cancel_futures=True)
+
+    def renew(self) -> None:
+        """Start anew with other workers, after one died: what the others were at is lost, too."""
+        self.__exit__()
+        self._start()
+
+    def _start(self) -> None:
+        self._processes = _Processes()
+        self._pool = ProcessPoolExecutor(self.jobs, self._processes, worker.start, (self.box,))
 
     def conditions(self, launch: Launch) -> Conditions:
         """Under which conditions a target runs here. TargetError if it cannot be loaded."""
@@ -59,10 +69,11 @@ class Runner:
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function of a module in a worker, where ``worker.keeper()`` is."""
         with _named():
-            return self._submit(function, *args, **kwargs).result()
+            return self.submit(function, *args, **kwargs).result()
 
-    def _submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Hand a call to the pool. It may start a worker for it, which must see no interrupt before it knows to ignore it."""
+    def submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Hand a call of a function of a module to the workers."""
+        # it may start a worker for it, which must see no interrupt before it knows to ignore it
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return self._pool.submit(function, *args, **kwargs)
@@ -106,12 +117,25 @@ class Runner:
         with _named():
             while True:
                 for number, given in itertools.islice(coming, 2 * self.jobs - len(pending)):
-                    pending[self._submit(function, *given)] = number
+                    pending[self.submit(function, *given)] = number
                 if not pending:
                     return
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield pending.pop(future), future.result()
+
+
+class _Processes(SpawnContext):
+    """Starts processes, and knows which."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]  # a class, where it is inherited
+        """A process, as the pool asks for it."""
+        self.started.append(SpawnProcess(*args, **kwargs))
+        return self.started[-1]
 
 
 def batches_of(cases: Sequence[Case], jobs: int) -> list[list[int]]:
