@@ -69,6 +69,8 @@ def shown(name: Name | bytes | None, limit: int = 72) -> str:
     """A name for people: printable, control and invalid bytes escaped, long ones shortened to about ``limit`` characters."""
     if name is None:
         return "NULL"
+    if isinstance(name, str) and len(name) <= limit and name.isascii() and name.isprintable():
+        return name
     data = name if isinstance(name, bytes) else raw(name)
     text = data[: 4 * limit].decode("utf-8", "backslashreplace")
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

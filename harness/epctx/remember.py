@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -18,14 +19,14 @@ def remembered(most: int = 4096) -> Callable[[Callable[[K], V]], Callable[[K], V
     """
 
     def decorate(function: Callable[[K], V]) -> Callable[[K], V]:
-        kept: dict[int, tuple[K, V]] = {}
+        kept: OrderedDict[int, tuple[K, V]] = OrderedDict()  # of which the oldest is found at once
 
         @functools.wraps(function)
         def answer(what: K) -> V:
             found = kept.get(id(what))
             if found is None:
                 if len(kept) >= most:
-                    del kept[next(iter(kept))]
+                    kept.popitem(last=False)
                 found = kept[id(what)] = what, function(what)
             return found[1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 PROTOCOL = 2
-INLINE_LIMIT = 32 * 1024
+INLINE_LIMIT = 96 * 1024
 """Payloads and outputs of more bytes go through bulk memory."""
 
 HEADER = struct.Struct("<II")

@@ -11,11 +11,11 @@ from typing import NamedTuple, Protocol
 
 from epctx.case import Case
 from epctx.errors import UsageError
+from epctx.fuzz import scenes
 from epctx.fuzz.choices import Dice
 from epctx.fuzz.grammar import FAMILY, Grammar
 from epctx.fuzz.store import Setting
 from epctx.run.keeper import Keeper
-from epctx.run.runner import BATCH
 from epctx.target import Launch
 
 
@@ -45,13 +45,20 @@ class GrammarEngine:
         return Batch(cases(self._grammar, self._seed, number))
 
 
+BATCH, ALIKE = 768, 24
+"""Cases in a batch of the grammar's, and how many of them in one scene: where a world stands, a case takes little time."""
+
 ENGINES: dict[str, Callable[[Setting], Engine]] = {"grammar": GrammarEngine}
 
 
 def cases(grammar: Grammar, seed: int, number: int) -> list[Case]:
     """The cases of a batch of the grammar's."""
     dice = Dice(seed << 32 | number)
-    made = (grammar.case(dice, f"{FAMILY}/{seed}-{number * BATCH + index}") for index in range(BATCH))
+    made = []
+    for index in range(BATCH):
+        if index % ALIKE == 0:
+            scene = scenes.scene(dice)
+        made.append(grammar.case(dice, f"{FAMILY}/{seed}-{number * BATCH + index}", scene))
     return [case for case in made if case is not None]
 
 

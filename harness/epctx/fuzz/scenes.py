@@ -74,7 +74,7 @@ PLACES = bag(
 """Where entries of other kinds stand; some of them take the place of what is usually there."""
 HOP = "model/hop"
 """Where the second link of a chain stands."""
-COUNTS = bag((4, 0), (8, 1), (3, 2), (1, 3))
+COUNTS = bag((2, 0), (3, 2), (3, 3), (2, 4))
 
 
 def scene(choices: Choices) -> Scene:

@@ -23,7 +23,7 @@
 namespace epctx {
 
 inline constexpr uint32_t kProtocolVersion = 2;
-inline constexpr uint32_t kInlineLimit = 32 * 1024;
+inline constexpr uint32_t kInlineLimit = 96 * 1024;
 
 enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3, kConfig = 4 };
 

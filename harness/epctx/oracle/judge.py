@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET
 
 from epctx.case import Call, Case, Expect, Struct
 from epctx.observation import Observation, Seen
@@ -110,14 +114,20 @@ def _concerned(call: Call, scope: Scope) -> list[_Conditional]:
     """The rules of a scope with a condition of their own that say anything about such a call, each with the condition."""
     known = _concerned_by_scope(call)
     if scope not in known:
-        ours = [rule for rule in RULES.values() if in_scope(rule.id, scope) and rule.concerns(call)]
-        known[scope] = [(rule, rule.condition) for rule in ours if rule.condition is not None]
+        # calls differ in their names for the most part, which say nothing here
+        known[scope] = _concerned_with_kind(msgspec.structs.replace(call, name=call.name and "name", fallback=UNSET), scope)
     return known[scope]
 
 
 @remembered()
 def _concerned_by_scope(_call: Call) -> dict[Scope, list[_Conditional]]:
     return {}
+
+
+@functools.lru_cache(maxsize=4096)
+def _concerned_with_kind(kind: Call, scope: Scope) -> list[_Conditional]:
+    ours = [rule for rule in RULES.values() if in_scope(rule.id, scope) and rule.concerns(kind)]
+    return [(rule, rule.condition) for rule in ours if rule.condition is not None]
 
 
 def _result(observation: Observation, findings: list[Finding]) -> Result:

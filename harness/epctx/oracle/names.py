@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from epctx.case import raw, shown
 from epctx.oracle.callbacks import script
 from epctx.oracle.rule import HELD, Broken, Look, Noted, Ruling, rule
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @rule("name.empty", "spec", "high", "Untrusted name handling")
@@ -118,8 +122,7 @@ def embedded_nul(look: Look) -> Ruling:
     "hardened",
     "low",
     "Untrusted name handling",
-    calls=lambda call: any(map(_control, raw(call.name or ""))),
-    applies=lambda look: look.refused,
+    applies=lambda look: look.refused and bool(_CONTROL.search(raw(look.call.name or "").decode("latin-1"))),
 )
 def log_safe(look: Look) -> Ruling:
     """Control characters of a name do not reach an error text raw.
@@ -128,10 +131,6 @@ def log_safe(look: Look) -> Ruling:
     """
     callback = script(look.call)
     said = raw(callback.text).decode("utf-8", "backslashreplace") if callback else ""  # the application's own text is passed on
-    if any(_control(ord(c)) for c in look.seen.message.replace(said, "")):
+    if _CONTROL.search(look.seen.message.replace(said, "")):
         return Broken("control characters of the name are escaped in the text", f"the text is {shown(look.seen.message)}")
     return HELD
-
-
-def _control(code: int) -> bool:
-    return code < 0x20 or code == 0x7F

@@ -254,9 +254,9 @@ def rule(
     """Register a function as the rule ``id``.
 
     By itself a rule looks at the calls that the specification decides by it (``expect.rule``); with ``calls`` or ``applies`` at
-    every call for which both answer true. ``calls`` is what can be said before a call is made, and asked only once. ``source``
-    names the clause: a heading of the design document, or where else it is from. An ``informational`` rule answers with ``Noted``
-    alone.
+    every call for which both answer true. ``calls`` is what can be said before a call is made, whatever its name, and asked only
+    once for calls that are alike. ``source`` names the clause: a heading of the design document, or where else it is from. An
+    ``informational`` rule answers with ``Noted`` alone.
     """
 
     def register(test: Callable[[Look], Ruling]) -> Callable[[Look], Ruling]:

@@ -42,8 +42,8 @@ CANNOT = {
 """Why a case is skipped whose calls a target does not have."""
 PLAINTEXT = "plain.no-plaintext"
 """The rule of which nothing can be said without a lookout."""
-DRIVERS = 2
-"""So many drivers are up at most: most cases need one, or one that is guarded."""
+DRIVERS = 3
+"""So many drivers are up at most: most cases need one, or one that is guarded, and some one with less memory."""
 
 
 class Conditions(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Conditions(Struct, frozen=True):
 class Keeper:
     """A ground with worlds, and a driver, in a box of the given strength (None: the strongest to be had).
 
-    The drivers of the last two kinds stay up, so that cases that take turns on them wait for neither.
+    The drivers of the last few kinds stay up, so that cases that take turns on them wait for none.
     """
 
     def __init__(self, box: Strength | None = None) -> None:

@@ -1,8 +1,8 @@
 """The sweep: cases that share a world are run in it one after the other, as long as it stays as it is.
 
 To bring a world about costs more than to call the target in it. So the calls of many cases go to the driver at once; it marks
-where each ends, which tells apart what each touched. What is to change something has no part in that, and what does so all the same
-ends it: such a case runs by itself, in a world that was put right.
+where each ends, which tells apart what each touched. What is to change something has no part in that, and what does so all the
+same ends it: such a case runs by itself, in a world that was put right.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ class Sweep:
         for index, own in zip(group, answers, strict=False):
             case, end = self._cases[index], at + len(own)
             if end > len(touched) or (world.disturbed and end == len(touched)):
-                _restless(self._launch).update(_ways(case))
+                if world.disturbed:
+                    _restless(self._launch).add(_ways(case)[len(touched) - 1 - at])
                 return index
             with contextlib.suppress(Exception):  # a fault of ours shows again, with its reason, when the case runs by itself
                 found[index] = self._seen(session, case, own, touched[at:end])
@@ -175,13 +176,13 @@ class Sweep:
 
 @remembered(16)
 def _restless(_launch: Launch) -> set[tuple[str, str]]:
-    """The ways of cases that changed something in a sweep of this target: others like them run by themselves from then on."""
+    """The ways of calls that changed something in a sweep of this target: cases with others like them run by themselves then."""
     return set()
 
 
-def _ways(case: Case) -> set[tuple[str, str]]:
-    """What the calls of a case do, and the rules that decide them."""
-    return {(call.op, expect.rule) for call, expect in zip(case.calls, predict(case), strict=True)}
+def _ways(case: Case) -> list[tuple[str, str]]:
+    """What each call of a case does, and the rule that decides it."""
+    return [(call.op, expect.rule) for call, expect in zip(case.calls, predict(case), strict=True)]
 
 
 def _quiet(case: Case) -> bool:
@@ -199,7 +200,7 @@ def _quiet(case: Case) -> bool:
 
 def _small(call: Call) -> bool:
     """Whether a call comes to its end by itself, and neither it nor its answer is so large that it goes through bulk memory."""
-    if call.race or call.resize or call.threads or call.lingers or call.op == "config":
+    if call.race or call.resize or call.threads or call.lingers:
         return False
     contents = [call.payload, *(script.content for script in (call.read_callback, call.write_callback) if script)]
     if any(content is not None and content.size > protocol.INLINE_LIMIT for content in contents):

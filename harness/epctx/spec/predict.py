@@ -27,6 +27,7 @@ from epctx.case import (
     raw,
     shown,
 )
+from epctx.remember import remembered
 from epctx.spec import config
 from epctx.spec.answers import EMPTY, allocator_fault, doubtful, refuse
 from epctx.spec.confine import trusted, untrusted
@@ -48,16 +49,29 @@ def predict(case: Case, platform: Platform = "posix", *, negotiates: bool = True
 
     ``negotiates`` is whether ONNX Runtime asks an execution provider which callbacks it uses, as it does from 1.31 on.
     """
-    calls = case.calls
-    if len(calls) == 1:
-        return (_one(scene_of(case, platform), case, calls[0], negotiates),)
-    scene = new_scene(case, platform)
-    out = []
-    for call in calls:
-        out.append(_one(scene, case, call, negotiates))
-        scene.settle()
-        if call.resize is not None and call.op == "read":
-            _settle_resize(scene, call)
+    if platform == "posix" and negotiates:
+        return _usual(case)
+    return _all(case, platform, negotiates)
+
+
+@remembered()
+def _usual(case: Case) -> tuple[Expect, ...]:
+    return _all(case, "posix", True)
+
+
+def _all(case: Case, platform: Platform, negotiates: bool) -> tuple[Expect, ...]:
+    scene, own, out = scene_of(case, platform), False, []
+    for call in case.calls:
+        found = _one(scene, case, call, negotiates)
+        changes = scene.written is not None or (call.resize is not None and call.op == "read")
+        if changes and not own and len(case.calls) > 1:  # what follows sees another world, and this one is shared
+            scene, own = new_scene(case, platform), True
+            found = _one(scene, case, call, negotiates)
+        out.append(found)
+        if own:
+            scene.settle()
+            if call.resize is not None and call.op == "read":
+                _settle_resize(scene, call)
     return tuple(out)
 
 
