@@ -21,6 +21,7 @@ from epctx.errors import UsageError
 from epctx.fuzz.campaign import Campaign
 from epctx.fuzz.campaign import Progress as Reached
 from epctx.fuzz.engine import ENGINES
+from epctx.fuzz.engine import engine as made
 from epctx.fuzz.store import Found, Setting, Store
 from epctx.report.console import Output, indented, plural
 from epctx.report.terminal import COLOURS, labelled
@@ -113,7 +114,9 @@ def _store(
         raise UsageError("Say with --out DIR where findings are to be kept, or with --resume DIR which campaign is to go on.")
     tokens = _tokens(dictionary) if dictionary else ()
     seed = secrets.randbelow(1 << 31) if seed is None else seed
-    return Store(out, Setting(target or "reference", seed, engine or "grammar", profile, policies, tokens, __version__))
+    setting = Setting(target or "reference", seed, engine or "grammar", profile, policies, tokens, __version__)
+    made(setting)  # what is not installed is told before anything is made
+    return Store(out, setting)
 
 
 def _tokens(path: Path) -> tuple[str, ...]:

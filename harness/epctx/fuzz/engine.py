@@ -48,7 +48,17 @@ class GrammarEngine:
 BATCH, ALIKE = 768, 24
 """Cases in a batch of the grammar's, and how many of them in one scene: where a world stands, a case takes little time."""
 
-ENGINES: dict[str, Callable[[Setting], Engine]] = {"grammar": GrammarEngine}
+
+def _hypothesis(setting: Setting) -> Engine:
+    try:
+        from epctx.fuzz.hypothesis_engine import HypothesisEngine
+    except ImportError:
+        raise UsageError("The engine hypothesis needs Hypothesis; install it with `pip install 'epctx[hypothesis]'`.") from None
+    return HypothesisEngine(setting)
+
+
+ENGINES: dict[str, Callable[[Setting], Engine]] = {"grammar": GrammarEngine, "hypothesis": _hypothesis}
+"""What makes an engine for a campaign, by name. UsageError where what it needs is not installed."""
 
 
 def cases(grammar: Grammar, seed: int, number: int) -> list[Case]:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Sequence
+from multiprocessing.util import Finalize
 
 import msgspec
 
@@ -29,6 +30,7 @@ def start(box: Strength | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
     _end_with_parent()
+    Finalize(None, _close, exitpriority=0)  # where the program ends, and nobody has ended the runner
     _box = box
 
 
@@ -43,10 +45,14 @@ def _end_with_parent() -> None:
 def _end(*_: object) -> None:
     """Leave no driver and no ground behind, whatever was going on."""
     try:
-        for kept in _keeper:
-            kept.close()
+        _close()
     finally:
         os._exit(0)
+
+
+def _close() -> None:
+    for kept in _keeper:
+        kept.close()
 
 
 @functools.lru_cache(maxsize=4096)
