@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 
+import msgspec
 from hypothesis.control import current_build_context, currently_in_test_context
 
 from epctx.case import Case
 from epctx.case_file import dumps
 from epctx.errors import HarnessError
-from epctx.fuzz.fingerprint import Sign, signs
-from epctx.fuzz.shrink import shrink
+from epctx.fuzz.fingerprint import signs
+from epctx.fuzz.look import look, unpacked
+from epctx.fuzz.store import Setting
+from epctx.fuzz.work import Order
+from epctx.observation import Observation
 from epctx.oracle import RULES, Profile, Verdict, judge
 from epctx.run.check import judging
 from epctx.run.runner import Runner
@@ -48,37 +51,31 @@ class Trial:
         UsageError or TargetError for a target that cannot be used, HarnessError if the case could not be run. What this target
         or this machine cannot run is passed over.
         """
-        verdict = self._verdict(case)
+        verdict, observation = self._verdict(case)
         if verdict.result == "error":
             raise HarnessError(f"A case could not be run: {verdict.reason}; the case is {dumps(case)}")
         if verdict.fails:
             if currently_in_test_context() and current_build_context().is_final:  # what people see is as small as can be
-                case, verdict = self._smallest(case, verdict)
+                case, verdict = self._smallest(case, verdict, observation)
             raise Broken(self.target, case, verdict)
 
-    def _tried(self, case: Case) -> Verdict:
+    def _tried(self, case: Case) -> tuple[Verdict, Observation]:
         for alone in (False, True):
             _, observation = next(_runner(alone).run(self._launch, [case], alone=alone))
             verdict = judge(case, observation, self._profile)
             if not verdict.fails:
                 break
-        return verdict
+        return verdict, observation
 
-    def _smallest(self, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
+    def _smallest(self, case: Case, verdict: Verdict, observation: Observation) -> tuple[Case, Verdict]:
         """The smallest case that breaks the first rule in the same way, without what Hypothesis has no choice about."""
-        sign = next(iter(signs(case, verdict, self._profile)))
-        smallest = shrink(case, functools.partial(self._break, sign))
-        found = self._verdict(smallest)
-        if any(sign.alike(other) for other in signs(smallest, found, self._profile)):
-            return smallest, found
-        return case, verdict  # the smaller ones were tried in company, and only looked alike
-
-    def _break(self, sign: Sign, candidates: Sequence[Case]) -> list[bool]:
-        broken = [False] * len(candidates)
-        for index, observation in _runner(alone=True).run(self._launch, candidates, alone=True):
-            verdict = judge(candidates[index], observation, self._profile)
-            broken[index] = any(sign.alike(other) for other in signs(candidates[index], verdict, self._profile))
-        return broken
+        order = Order(self._launch, self._profile, Setting(self.target, seed=0))
+        first = next(iter(signs(case, verdict, self._profile)))
+        pack = msgspec.msgpack.encode
+        for looked in unpacked(_runner(alone=True).call(look, pack(order), pack(case), pack(observation), (first,))):
+            if looked.confirmed:
+                return looked.case, judge(looked.case, looked.observation, self._profile)
+        return case, verdict
 
     @functools.cached_property
     def _launch(self) -> Launch:
