@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
@@ -44,30 +43,51 @@ def _with_names(names: tuple[bytes, ...]) -> bytes:
     return data
 
 
-def shared_model(cases: Sequence[Case], root: bytes) -> tuple[bytes, list[int]]:
-    """The serialised model of several cases: the nodes of ``model_bytes`` of each, and how many those are."""
-    names = [
-        [] if case.model.nodes else [raw(n, root) for c in case.calls if c.source == "model" for n in c.names] for case in cases
-    ]
+def shared_model(cases: Sequence[Case], root: bytes) -> bytes:
+    """The serialised model of several cases: the nodes of ``model_bytes`` of each, in order."""
+    made, context, slot = _context_alone()
+    nodes = made.graph.node
+    del nodes[:]
+    for case in cases:
+        if case.model.nodes:
+            nodes.extend(_nodes(case.model.nodes, root))
+            continue
+        for call in case.calls:
+            for name in call.names if call.source == "model" else ():
+                slot.s = raw(name, root)
+                nodes.append(context)
+    data: bytes = made.SerializeToString()
+    return data
+
+
+def shared_in(data: bytes, cases: Sequence[Case]) -> Iterator[tuple[list[bytes], tuple[Node, ...]]]:
+    """For each case of a shared model its names, or if it has nodes of its own those, as they are read back from the bytes."""
+    nodes, at = ModelProto.FromString(data).graph.node, _slot_number()
+    first = 0
+    for case in cases:
+        if case.model.nodes:
+            own = nodes[first : first + len(case.model.nodes)]
+            first += len(own)
+            yield list(_names(own)), tuple(map(_node_back, own))
+            continue
+        end = first + sum([len(call.names) for call in case.calls if call.source == "model"])
+        yield [node.attribute[at].s for node in nodes[first:end]], ()
+        first = end
+
+
+@functools.cache
+def _context_alone() -> tuple[ModelProto, NodeProto, AttributeProto]:
+    """A model without nodes, an EPContext node, and the attribute that holds its name."""
     made = ModelProto()
     made.CopyFrom(_template(1)[0])
     context = made.graph.node.pop()
-    slot = next(a for a in context.attribute if a.name == "ep_cache_context")
-    for case, own in zip(cases, names, strict=True):
-        made.graph.node.extend(_nodes(case.model.nodes, root))
-        for name in own:
-            slot.s = name
-            made.graph.node.append(context)
-    data: bytes = made.SerializeToString()
-    return data, [len(case.model.nodes) or len(own) for case, own in zip(cases, names, strict=True)]
+    return made, context, context.attribute[_slot_number()]
 
 
-def shared_in(data: bytes, counts: Sequence[int]) -> Iterator[tuple[Iterator[bytes], tuple[Node, ...]]]:
-    """For each case of a shared model its names, and its nodes, as they are read back from the model's bytes."""
-    nodes = iter(ModelProto.FromString(data).graph.node)
-    for count in counts:
-        own = list(itertools.islice(nodes, count))
-        yield _names(own), tuple(map(_node_back, own))
+@functools.cache
+def _slot_number() -> int:
+    """Which of the attributes of an EPContext node holds its name."""
+    return [a.name for a in _template(1)[0].graph.node[0].attribute].index("ep_cache_context")
 
 
 @functools.lru_cache(maxsize=16)

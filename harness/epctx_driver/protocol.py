@@ -28,10 +28,12 @@ STEP_RESULT_BODY = struct.Struct("<4iQII")
 HELLO_KIND, REQUEST_KIND, REPLY_KIND = 0, 1, 2
 
 OPS = {"read": 1, "write": 2, "load": 3, "config": 4}
+AWAIT = 5
+"""The operation that waits for what comes late of an earlier call."""
 GRAPH, HELD, MOVES, SEPARATE_FALLBACK, PAYLOAD_IN_BULK, NULL_PAYLOAD, NO_ACCESSORS, LINGERS, EMPTY_CONFIG, EMBEDS, RUNS = (
     1 << n for n in range(11)
 )
-MARKED = 1 << 12
+MARKED, AWAITED = 1 << 12, 1 << 13
 AFRESH = 1 << 11
 """The first call of a case, that and those after it to be made in a process that has made none: for drivers in Python."""
 HAS_CONTENT, NULL_STATE = (1 << n for n in range(2))

@@ -45,6 +45,7 @@ CALLS: tuple[tuple[Call, ...], ...] = (
     (Call("write", "good.bin"),),
     (Call("config", steps=(Step("set-read"), Step("take"), Step("get-read"))),),
     (Call("load"),),
+    (Call("read", "n.bin", read_callback=Callback(Content("answer")), lingers=True),),
 )
 NODES = (node("good.bin"), node("../outside/secret.bin"))
 
@@ -155,6 +156,16 @@ def test_the_call_at_which_a_driver_ends_is_told_from_its_neighbours(runner: Run
 def test_a_driver_that_ends_only_in_company_ended_all_the_same(runner: Runner) -> None:
     ran = swept(runner, fake("third"), [case(number, (Call("read", "good.bin"),), TRIGGERED) for number in range(GROUP)])
     assert ["crash"] in map(ends, ran.observations)
+
+
+def test_what_comes_late_is_told_of_a_call_that_lingers(runner: Runner) -> None:
+    answered = Call("read", "n.bin", read_callback=Callback(Content("answer")))
+    calls = [answered, replace(answered, lingers=True), answered, Call("read", "good.bin"), Call("read", "n.bin", lingers=True)]
+    ran = swept(runner, prepare("weak:calls-back-later"), [case(n, (call,)) for n, call in enumerate(calls)])
+    assert [any(c.late for c in observation.calls[0].callbacks) for observation in ran.observations] == [
+        call is calls[1] for call in calls
+    ]
+    assert {"test/0", "test/1", "test/2"}.intersection(ran.single) == {"test/1"}
 
 
 def test_a_read_that_hangs_on_a_fifo_is_told_from_its_neighbours(runner: Runner) -> None:

@@ -45,7 +45,7 @@ class GrammarEngine:
         return Batch(cases(self._grammar, self._seed, number))
 
 
-BATCH, ALIKE = 768, 24
+BATCH, ALIKE = 768, 48
 """Cases in a batch of the grammar's, and how many of them in one scene: where a world stands, a case takes little time."""
 
 

@@ -25,7 +25,13 @@ namespace epctx {
 inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kInlineLimit = 96 * 1024;
 
-enum class Op : uint32_t { kRead = 1, kWrite = 2, kLoad = 3, kConfig = 4 };
+enum class Op : uint32_t {
+  kRead = 1,
+  kWrite = 2,
+  kLoad = 3,
+  kConfig = 4,
+  kAwait = 5,  // waits for what comes late of the earlier call with that ticket; the callbacks of that call come back
+};
 
 enum RequestFlag : uint32_t {
   kGraph = 1u << 0,             // the name comes from a model: the target gets an OrtGraph whose model path is kModelPath
@@ -40,6 +46,7 @@ enum RequestFlag : uint32_t {
   kEmbeds = 1u << 9,            // sessions: the data of what is compiled goes into the model
   kRuns = 1u << 10,             // sessions: what was compiled is loaded and must give what its source gives
   kMarked = 1u << 12,           // the end of the call is marked (1 << 11 is of drivers in Python)
+  kAwaited = 1u << 13,          // callbacks that come late will be waited for by a request of its own (kAwait)
 };
 
 enum class AllocatorKind : uint32_t { kDefault = 0, kCaller = 1, kNull = 2, kError = 3 };
@@ -125,7 +132,7 @@ struct Request {  // follows the header; fields follow it
   uint32_t op;
   uint32_t flags;
   uint32_t allocator;
-  uint32_t reserved;
+  uint32_t ticket;          // kAwaited, kAwait: says which call
   int64_t file_size_limit;  // RLIMIT_FSIZE (soft) during the call; -1: none
   uint64_t payload_size;
 };

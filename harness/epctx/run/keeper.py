@@ -148,6 +148,10 @@ class Keeper:
         """The driver that was used last, if one is up."""
         return self._drivers[0] if self._drivers else None
 
+    def up(self, session: Session) -> bool:
+        """Whether a driver has not been ended."""
+        return session in self._drivers
+
     def end(self) -> None:
         """End the driver that was used last, if one is up."""
         if self._drivers:
@@ -231,16 +235,20 @@ class Keeper:
             return self._session_requests(world, case, models)
         data = model_bytes(case, root)
         self._bring(world, case.world, case, data, model_directory(case), afresh)
-        return self._requests(world, case, iter(names_in(data)), nodes_in(data) if case.model.nodes else (), session.bulk)
+        return self._requests(world, case, names_in(data), nodes_in(data) if case.model.nodes else (), session.bulk)
 
-    def set_up_for_all(self, world: LiveWorld, cases: Sequence[Case], session: Session) -> Iterator[Iterator[bytes]]:
+    def set_up_for_all(
+        self, world: LiveWorld, cases: Sequence[Case], session: Session, tickets: Iterator[int]
+    ) -> Iterator[Iterator[bytes]]:
         """Bring about the world that cases for a library have in common, with a model that holds the names of all of them; for
-        each case the requests for its calls, whose ends will be marked."""
+        each case the requests for its calls, each with a ticket."""
         case, root = cases[0], world.plot.root
-        data, parts = shared_model(cases, root)
+        data = shared_model(cases, root)
         self._bring(world, case.world, case, data, model_directory(case), self.afresh)
-        own = iter(shared_in(data, parts))
-        return (self._requests(world, case, *next(own), session.bulk, marked=True) for case in cases)
+        return (
+            self._requests(world, case, names, nodes, session.bulk, tickets)
+            for case, (names, nodes) in zip(cases, shared_in(data, cases), strict=True)
+        )
 
     def _bring(self, world: LiveWorld, around: World, case: Case, data: bytes, directory: Name | None, afresh: bool) -> None:
         model = ModelFile(case.model.path, data) if case.model.given else None
@@ -256,10 +264,17 @@ class Keeper:
             yield sessions.request(call, given, own, cwd, root, file_size, afresh=self._alone and not index)
 
     def _requests(
-        self, world: LiveWorld, case: Case, names: Iterator[bytes], held: Sequence[Node], bulk: int, *, marked: bool = False
+        self,
+        world: LiveWorld,
+        case: Case,
+        held_names: Sequence[bytes],
+        held: Sequence[Node],
+        bulk: int,
+        tickets: Iterator[int] | None = None,
     ) -> Iterator[bytes]:
         """The requests for the calls of a case whose model holds these names, or these nodes, as they were read back from it."""
-        root, nodes = world.plot.root, b"".join(map(wire.node, held))
+        root, names = world.plot.root, iter(held_names)
+        nodes = b"".join(map(wire.node, held)) if held else b""
         given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
         for index, call in enumerate(case.calls):
             # a model's name is read back from the model that holds it
@@ -267,7 +282,9 @@ class Keeper:
             name = None if call.name is None else own[0]
             extra = nodes + _interference(case, index, root) if nodes or call.resize or call.race else b""
             extra += wire.threads(call, own) if call.threads else b""
-            yield request(call, name, given, cwd, root, case.limits.file_size, extra, bulk, marked=marked)
+            yield request(
+                call, name, given, cwd, root, case.limits.file_size, extra, bulk, ticket=next(tickets) if tickets else None
+            )
 
     def gather(
         self,

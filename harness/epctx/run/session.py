@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import time
@@ -60,6 +61,8 @@ class Session:
         fds = {3: theirs.fileno(), 4: self.bulk} | {5 + n: fd for n, fd in enumerate(opened)}
         fds |= {MARKS + n: fd for n, fd in enumerate(box.ground.marks)}
         environment = {"HOME": home}
+        self.tickets = itertools.count(1)
+        """What tells apart the calls that are made in a sweep."""
         self._reports = ReportPipe() if launch.sanitizer else None
         if launch.sanitizer and self._reports:
             fds[REPORTS] = self._reports.theirs

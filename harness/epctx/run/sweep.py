@@ -11,6 +11,7 @@ import contextlib
 import itertools
 from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from epctx.case import Call, Case, Dir, Fifo, File, HardLink, Limits, Link, Name, Socket, World, content_of
 from epctx.observation import Observation, Seen, Touched
@@ -20,7 +21,7 @@ from epctx.run.lane import observe_all
 from epctx.run.session import Answer, Session
 from epctx.spec import predict
 from epctx.target import Launch
-from epctx.target.driver import BadReply
+from epctx.target.driver import BadReply, await_late, callbacks_in
 from epctx.world import CannotBuild, mark_of_content
 from epctx_driver import protocol
 
@@ -36,13 +37,18 @@ def observe_by_world(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> l
     """Run cases, those that share a world, and the place of the model in it, together; best if they follow each other."""
     seen: dict[int, Observation] = {}
     single: list[int] = []
+    awaited: list[Awaited] = []
     for indexes in _by_world(cases):
         if len(indexes) < LEAST or launch.sessions or launch.loader or launch.sanitizer:
             single += indexes
             continue
         for kind in (False, True):
             own = [index for index in indexes if guarded(cases[index]) is kind]
-            seen.update(Sweep(keeper, launch, cases, own).seen)
+            sweep = Sweep(keeper, launch, cases, own)
+            seen.update(sweep.seen)
+            awaited += sweep.awaited
+    for index in [one.case for one in awaited if _comes_late(keeper, one)]:
+        seen[index] = keeper.observe(launch, cases[index])
     seen.update(zip(single, observe_all(keeper, launch, [cases[index] for index in single]), strict=True))
     return [seen[index] for index in range(len(cases))]
 
@@ -51,17 +57,43 @@ def _by_world(cases: Sequence[Case]) -> list[list[int]]:
     worlds: dict[tuple[int, Name, Name], list[int]] = {}
     for index, case in enumerate(cases):
         worlds.setdefault((id(case.world), case.model.given, case.model.path), []).append(index)
-    return list(worlds.values())
+    # what may come late does so while the others run
+    return sorted(worlds.values(), key=lambda indexes: not any(call.lingers for index in indexes for call in cases[index].calls))
+
+
+class Awaited(NamedTuple):
+    """A call that lingers, of the case with an index, made by ``session`` with a ticket."""
+
+    session: Session
+    case: int
+    ticket: int
+
+
+def _comes_late(keeper: Keeper, awaited: Awaited) -> bool:
+    """Whether something came late of a call that has ended, or may have come."""
+    session = awaited.session
+    if not keeper.up(session):
+        return True
+    session.driver.send(await_late(awaited.ticket))
+    try:
+        data = session.driver.reply(PATIENCE)
+    except BadReply:
+        data = b""
+    if not data:
+        session.process.kill()
+        return True
+    return any(callback.late for callback in callbacks_in(data, session.bulk))
 
 
 class Sweep:
     """One run of those of ``cases`` that ``indexes`` says: they share a world and the kind of driver that they need.
 
-    ``seen`` holds what was seen of each, by its index.
+    ``seen`` holds what was seen of each, by its index; ``awaited`` are calls among them of which something may still come.
     """
 
     def __init__(self, keeper: Keeper, launch: Launch, cases: Sequence[Case], indexes: Sequence[int]) -> None:
         self.seen: dict[int, Observation] = {}
+        self.awaited: list[Awaited] = []
         self._keeper, self._launch, self._cases = keeper, launch, cases
         self._lost: dict[int, str] = {}
         restless = _restless(launch)
@@ -69,9 +101,7 @@ class Sweep:
         if len(waiting) >= LEAST:
             session = keeper.started(launch, Limits(), guarded(cases[waiting[0]]))
             waiting = [index for index in waiting if not keeper.obstacle(session, cases[index])]
-        waiting.sort(
-            key=lambda index: any(call.op == "write" for call in cases[index].calls)
-        )  # which may do more than they should
+        waiting.sort(key=lambda index: _writes(cases[index]))  # which may do more than they should
         while len(waiting) >= LEAST:
             waiting = self._swept(waiting)
         for index in indexes:
@@ -93,8 +123,9 @@ class Sweep:
         keeper, world = self._keeper, self._keeper.world
         cases = [self._cases[index] for index in indexes]
         session = keeper.started(self._launch, Limits(), guarded(cases[0]))
+        tickets = [[next(session.tickets) for _ in case.calls] for case in cases]
         try:
-            requests = keeper.set_up_for_all(world, cases, session)
+            requests = keeper.set_up_for_all(world, cases, session, itertools.chain.from_iterable(tickets))
         except CannotBuild:
             return []
         if session.lookout:
@@ -121,9 +152,12 @@ class Sweep:
                 found.clear()
         elif session.lookout and session.lookout.end(session.process.pid):
             return indexes[indexes.index(last) + 1 :] if last is not None else []
-        if last is None and world.changes():
+        if last is None and any(map(_writes, cases)) and world.changes():
             return []
         self.seen.update((index, self._observation(index, seen)) for index, seen in found.items())
+        for index, own in zip(indexes, tickets, strict=True):
+            made = zip(self._cases[index].calls, own, strict=True) if index in found else ()
+            self.awaited += [Awaited(session, index, ticket) for call, ticket in made if call.lingers]
         return [] if last is None else indexes[indexes.index(last) + 1 :]
 
     def _answers(self, session: Session, group: Sequence[int]) -> list[list[bytes]]:
@@ -174,6 +208,10 @@ class Sweep:
         )
 
 
+def _writes(case: Case) -> bool:
+    return any(call.op == "write" for call in case.calls)
+
+
 @remembered(16)
 def _restless(_launch: Launch) -> set[tuple[str, str]]:
     """The ways of calls that changed something in a sweep of this target: cases with others like them run by themselves then."""
@@ -200,7 +238,7 @@ def _quiet(case: Case) -> bool:
 
 def _small(call: Call) -> bool:
     """Whether a call comes to its end by itself, and neither it nor its answer is so large that it goes through bulk memory."""
-    if call.race or call.resize or call.threads or call.lingers:
+    if call.race or call.resize or call.threads:
         return False
     contents = [call.payload, *(script.content for script in (call.read_callback, call.write_callback) if script)]
     if any(content is not None and content.size > protocol.INLINE_LIMIT for content in contents):

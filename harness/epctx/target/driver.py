@@ -113,16 +113,18 @@ def request(
     extra: bytes,
     bulk: int,
     *,
-    marked: bool = False,
+    ticket: int | None = None,
 ) -> bytes:
     """The request for one call. ``name`` is the name as it was read back from the model, or as the caller gave it.
 
     ``model_path`` is what the runtime was given, ``cwd`` a real path, ``extra`` ready fields (a model's nodes, an interference).
-    A payload of more than the inline limit is put into the bulk memory ``bulk``. The end of a call that is ``marked`` shows in
-    what is seen of the world.
+    A payload of more than the inline limit is put into the bulk memory ``bulk``. The end of a call with a ``ticket`` is marked,
+    and what comes late is not waited for here, but by that ticket (``await_late``).
     """
     parts: list[bytes] = [protocol.field(protocol.CWD, cwd)]
-    flags, size = _flags(call) | (protocol.MARKED if marked else 0), 0
+    flags, size = _flags(call), 0
+    if ticket is not None:
+        flags |= protocol.MARKED | (protocol.AWAITED if call.lingers else 0)
     if name is not None:
         parts.append(protocol.field(protocol.NAME, name))
     if call.source == "model":
@@ -147,9 +149,19 @@ def request(
     parts += map(wire.step, call.steps)
     parts.append(extra)
     fixed = protocol.REQUEST.pack(
-        protocol.OPS[call.op], flags, protocol.ALLOCATORS[call.allocator], 0, -1 if file_size is None else file_size, size
+        protocol.OPS[call.op],
+        flags,
+        protocol.ALLOCATORS[call.allocator],
+        ticket or 0,
+        -1 if file_size is None else file_size,
+        size,
     )
     return protocol.message(protocol.REQUEST_KIND, fixed + b"".join(parts))
+
+
+def await_late(ticket: int) -> bytes:
+    """The request that waits for callbacks that come late of an earlier call that lingers; those of later ones may follow."""
+    return protocol.message(protocol.REQUEST_KIND, protocol.REQUEST.pack(protocol.AWAIT, 0, 0, ticket, -1, 0))
 
 
 @remembered()
@@ -228,6 +240,12 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         steps=tuple(map(wire.step_seen, fields.get(protocol.STEP_RESULT, ()))),
     )
     return Reply(seen, output, bool(flags & protocol.NOT_HELD), _first(fields, protocol.SESSION_FAULT).decode())
+
+
+def callbacks_in(data: bytes, bulk: int) -> tuple[CallbackSeen, ...]:
+    """The callbacks that a reply tells of."""
+    fields = protocol.fields(data, protocol.HEADER.size + protocol.REPLY.size)
+    return tuple([_callback(record, bulk) for record in fields.get(protocol.CALLBACK, ())])
 
 
 _OF_PLAIN_READS = {protocol.OUTPUT, protocol.MESSAGE}

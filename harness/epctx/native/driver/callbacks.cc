@@ -15,8 +15,9 @@ using namespace std::chrono_literals;
 // that sleeps on is taken for one that is blocked, where the world has FIFOs.
 constexpr auto kPatience = 500ms, kLinger = 100ms, kTurn = 50ms;
 
-// Applications that are kept. One of an earlier request must not be met again at the same address.
-constexpr size_t kKept = 256;
+// Applications that are kept: those of the time in which a callback may come late, and more. One of an earlier request must not
+// be met again at the same address.
+constexpr size_t kKept = 4096;
 
 // What write callbacks are given is kept in the bulk memory up to here, and behind that what a read callback answers with.
 constexpr uint64_t kBulkEnd = uint64_t{512} << 20;
@@ -77,9 +78,10 @@ Application::InCall::~InCall() {
   --application_.calls_;
 }
 
-void Application::Linger() {
+void Application::Linger(Clock::time_point end) {
   std::unique_lock<std::mutex> lock(mutex_);
-  for (const auto end = Clock::now() + kLinger; !late_ && Clock::now() < end;) changed_.wait_for(lock, kTurn);
+  for (const auto last = end + kLinger; !late_ && Clock::now() < last;)
+    changed_.wait_until(lock, std::min(last, Clock::now() + kTurn));
 }
 
 void Application::Report(Message& message) const {

@@ -48,6 +48,8 @@ class Application : public std::enable_shared_from_this<Application> {
   // callback was given; unused by a read.
   using Reenter = std::function<OrtErrorCode(bool write, const std::string& name, std::string_view payload)>;
 
+  using Clock = std::chrono::steady_clock;
+
   static std::shared_ptr<Application> New();
 
   Application(const Application&) = delete;
@@ -72,8 +74,8 @@ class Application : public std::enable_shared_from_this<Application> {
     Application* const before_;
   };
 
-  // Waits for a moment, until a callback comes late.
-  void Linger();
+  // Waits until a moment after `end`, or until a callback comes late.
+  void Linger(Clock::time_point end);
 
   // Adds a field for each invocation so far, in the order in which they began.
   void Report(Message& message) const;
@@ -90,8 +92,6 @@ class Application : public std::enable_shared_from_this<Application> {
   OrtStatus* Write(const void* state, std::string_view name, const void* buffer, size_t size);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Invocation {
     CallbackRecord record = {};
     std::string name;

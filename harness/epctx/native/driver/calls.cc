@@ -169,6 +169,26 @@ class LibraryCallee : public Callee {
   std::deque<Config> configs_;
 };
 
+// A call that has ended, and of which something may come late.
+struct Awaited {
+  uint32_t ticket;
+  std::shared_ptr<Application> application;
+  Config config;
+  Clock::time_point end;
+};
+std::deque<Awaited> awaited;
+
+// Waits for what comes late of the call with a ticket, and forgets those before it.
+void Await(uint32_t ticket, Message& message) {
+  message.Start(2, sizeof(Reply));
+  while (!awaited.empty() && awaited.front().ticket != ticket) awaited.pop_front();
+  if (awaited.empty()) throw BadMessage{"no call has the ticket that is asked for"};
+  awaited.front().application->Linger(awaited.front().end);
+  awaited.front().application->Report(message);
+  awaited.pop_front();
+  message.SetFixed(Reply{});
+}
+
 // One request in work.
 class Work {
  public:
@@ -220,8 +240,12 @@ class Work {
       std::thread([this] { output_.reset(); }).join();
     }
     output_.reset();
-    if (ask_.Has(kLingers)) application_->Linger();
-    config_.Release();
+    if (ask_.Has(kAwaited)) {
+      awaited.push_back({ask_.head.ticket, application_, std::move(config_), Clock::now()});
+    } else {
+      if (ask_.Has(kLingers)) application_->Linger(Clock::now());
+      config_.Release();
+    }
     application_->Report(message_);
     ledger().Report(reply_);
     ledger().End();
@@ -286,6 +310,7 @@ class Work {
         if (target_.load == nullptr) throw BadMessage{"the target has no load"};
         return target_.load(target_.api, config_.get(), &ask_.graph, &Work::NoteName, &message_);
       case Op::kConfig: PlaySteps(*target_.api, ask_.steps, message_); return nullptr;
+      case Op::kAwait: break;
     }
     throw BadMessage{"there is no such operation"};
   }
@@ -444,7 +469,12 @@ class Work {
 
 }  // namespace
 
-void Perform(const Target& target, std::string_view request, Message& reply) { Work(target, request, reply).Do(); }
+void Perform(const Target& target, std::string_view request, Message& reply) {
+  std::string_view rest = request;
+  const auto head = Take<Request>(rest);
+  if (Op{head.op} == Op::kAwait) return Await(head.ticket, reply);
+  Work(target, request, reply).Do();
+}
 
 int Bench(const Target& target, double seconds, const char* name, const char* model) {
   ledger().tracking = false;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <utility>
 
 #include "onnxruntime_c_api.h"
 
@@ -61,6 +62,7 @@ class Config {
  public:
   Config() = default;
   ~Config() { Release(); }
+  Config(Config&& other) noexcept : release_(other.release_), config_(std::exchange(other.config_, nullptr)) {}
   Config(const Config&) = delete;
   Config& operator=(const Config&) = delete;
 

@@ -204,7 +204,7 @@ class SessionWork {
       reply_.flags |= kOutputNull;
     }
     reply_.nanoseconds = static_cast<uint64_t>((Clock::now() - start) / std::chrono::nanoseconds(1));
-    if ((ask_.head.flags & kLingers) != 0) application_->Linger();
+    if ((ask_.head.flags & kLingers) != 0) application_->Linger(Clock::now());
     application_->Report(message_);
     message_.SetFixed(reply_);
   }

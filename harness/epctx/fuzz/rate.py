@@ -1,0 +1,58 @@
+"""How fast a campaign runs and judges the cases of an engine, beside the bare loop: without looking into what it finds."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from statistics import median
+
+import msgspec
+
+from epctx.case import Struct
+from epctx.fuzz.store import Setting
+from epctx.fuzz.work import Order, unpacked, work
+from epctx.oracle import profile
+from epctx.run.bench import TURNS, bare
+from epctx.run.runner import Runner
+from epctx.target import Launch
+
+SEED = 1
+
+
+class Rate(Struct, frozen=True):
+    """Rates per second: of bare reads in a C++ loop, and of the cases of a campaign on one worker and on two."""
+
+    bare: float
+    one: float
+    two: float
+
+    @property
+    def ratio(self) -> float:
+        """Cases on one worker for each bare read."""
+        return self.one / self.bare
+
+
+def rate(launch: Launch, seconds: float, engine: str = "grammar") -> Rate:
+    """Measure a target, for about ``seconds`` for each figure: in turns, of which the median counts. HarnessError if it fails."""
+    order = msgspec.msgpack.encode(Order(launch, profile("spec"), Setting(launch.target, SEED, engine, "spec")))
+    turns = []
+    with Runner(jobs=1) as one, Runner(jobs=2) as two:
+        numbers = {runner: itertools.count() for runner in (one, two)}
+        for runner in (one, two):
+            _batches(runner, order, numbers[runner], 0.0)  # workers and drivers are up
+        for _ in range(TURNS):
+            each = seconds / TURNS
+            turns.append((bare(launch, each), *(_batches(runner, order, numbers[runner], each) for runner in (one, two))))
+    return Rate(*map(median, zip(*turns, strict=True)))
+
+
+def _batches(runner: Runner, order: bytes, numbers: Iterator[int], seconds: float) -> float:
+    """Run batches for about so many seconds, at least one on each worker; executions per second."""
+    start, executions = time.perf_counter(), 0
+    wanted = ((order, number) for number in numbers)
+    first = list(itertools.islice(wanted, 2 * runner.jobs))
+    going = itertools.chain(first, itertools.takewhile(lambda _: time.perf_counter() - start < seconds, wanted))
+    for _, judged in runner.each(work, going):
+        executions += unpacked(judged).executions
+    return executions / (time.perf_counter() - start)
