@@ -147,3 +147,26 @@ def test_reads(name: Name, expected: tuple[str, str, int | None]) -> None:
 @pytest.mark.parametrize("name", ["nul", "aux.bin", "f:s", "f ", "..\\x", "C:x", "\\x"])
 def test_writes_are_refused(name: str) -> None:
     assert outcome(name, "write")[0] == "refuse"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("model/good.bin", ("accept", "model/good.bin")),
+        ("model\\good.bin", ("either", "model/good.bin")),
+        ("model/GOOD.BIN", ("either", "model/GOOD.BIN")),
+        ("model/sub/../good.bin", ("either", "model/good.bin")),
+        ("model/none\\x", ("refuse", None)),
+        ("model/NUL", ("refuse", None)),
+    ],
+)
+def test_what_a_trusted_name_means_is_the_affair_of_the_system(name: str, found: tuple[str, Name | None]) -> None:
+    """Which need not be Windows where its rules are tested."""
+    case = Case("windows/case", "", "hostile", (), WORLD, (Call("read", name, "caller"),))
+    (expect,) = predict(case, "windows")
+    assert (expect.outcome, expect.file) == found
+
+
+@pytest.mark.parametrize("name", ["none/../good.bin/", "none\\..\\good.bin\\.", "link/../good.bin/"])
+def test_what_ends_like_a_directory_does_so_still_when_its_parents_are_undone(name: str) -> None:
+    assert outcome(name)[0] == "refuse"

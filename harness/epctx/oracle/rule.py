@@ -91,7 +91,7 @@ class Look:
         """World paths that were changed although the expectation does not name them (nor the inode that it names)."""
         if not self.seen.changes:
             return ()
-        if self.call.source == "caller" and self.expect.outcome == "accept" and not self.allowed:
+        if self.call.source == "caller" and self.expect.outcome != "refuse" and not self.allowed:
             return ()  # a trusted caller names any file, also one that has no world path
         own = self.allowed_names if self.expect.outcome != "refuse" else frozenset()
         return tuple(c.path for c in self.seen.changes if c.path not in own)

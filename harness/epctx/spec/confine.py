@@ -42,7 +42,8 @@ def _confined(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
         why = f"the model has no directory against which {text} could be resolved"
         return refuse("contain.no-model-path", why, INVALID_ARGUMENT)
     if scene.windows and b".." in parts:  # Windows takes `..` by its text before it looks at any link
-        place = tree.weakly(tree.start, normal(base.place.path, parts))
+        ends = [b""] if parts[-1] in (b"", b".") else []  # like a directory
+        place = tree.weakly(tree.start, [*normal(base.place.path, parts), *ends])
     elif base.place.rest:  # the model directory does not exist
         place = tree.weakly(tree.start, [*base.place.path, *parts])
     else:
@@ -173,18 +174,25 @@ def _escape(scene: Scene, base: Place, parts: tuple[bytes, ...] | list[bytes], p
 
 def trusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> Expect:
     """Names from a trusted caller: any path, used as it is."""
-    tree, path = scene.tree, name
-    if scene.windows:
-        if not windows.valid_utf8(name):
-            return refuse("name.invalid-utf8", f"{text} is not UTF-8", INVALID_ARGUMENT)
-        path = name.replace(b"\\", b"/")
-        odd = next((f"{shown(p)!r} in {text} {words}" for p in components(path) if (words := windows.odd(p))), "")
-        if odd and windows.rooted(name) in ("", "root-relative"):
-            return refuse("name.windows-device", odd)
-    parts = path_parts(path)
-    start = tree.start if path.startswith(b"/") else tree.cwd
-    if scene.windows:
-        parts = tuple(normal((), parts)) if path.startswith(b"/") else parts
+    if not scene.windows:
+        return _as_given(scene, case, call, name, text)
+    if not windows.valid_utf8(name):
+        return refuse("name.invalid-utf8", f"{text} is not UTF-8", INVALID_ARGUMENT)
+    scene.tree.folded = False
+    found, slashed = _as_given(scene, case, call, name, text), name.replace(b"\\", b"/")
+    if slashed == name and b".." not in name and not scene.tree.folded and not any(map(windows.odd, components(name))):
+        return found
+    if found.outcome == "refuse" and slashed != name:
+        found = _as_given(scene, case, call, slashed, text)
+    if scene.written is not None:
+        scene.written = (*scene.written[:2], False)
+    # whoever is trusted asks the system, which need not be Windows where the rules of Windows are tested
+    return doubtful(found, f"what {text} means is the system's affair")
+
+
+def _as_given(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> Expect:
+    tree, parts = scene.tree, path_parts(name)
+    start = tree.start if name.startswith(b"/") else tree.cwd
     place = tree.walk(start, parts, follow=True)
     if len(name) >= PATH_MAX - SLACK or place.fault == "too-long":
         refused = refuse("name.too-long", f"{text} is longer than the system takes")
