@@ -14,6 +14,7 @@ from epctx.errors import UsageError
 from epctx.fuzz import scenes
 from epctx.fuzz.choices import Dice
 from epctx.fuzz.grammar import FAMILY, Grammar
+from epctx.fuzz.mutate import listed
 from epctx.fuzz.store import Setting
 from epctx.run.keeper import Keeper
 from epctx.target import Launch
@@ -35,10 +36,10 @@ class Engine(Protocol):
 
 
 class GrammarEngine:
-    """Random cases from the grammar."""
+    """Random cases from the grammar, and listed cases that it changed."""
 
     def __init__(self, setting: Setting) -> None:
-        self._seed, self._grammar = setting.seed, Grammar(setting.dictionary)
+        self._seed, self._grammar = setting.seed, Grammar(setting.dictionary, listed())
 
     def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
         """The batch of that number."""

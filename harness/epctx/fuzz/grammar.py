@@ -15,7 +15,7 @@ from epctx.attack import BRISK, STANDARD, Allocator, Source, node
 from epctx.case import Attribute, Call, Callback, Case, Content, Entry, File, Limits, Link, Model, Name, Node, Resize, World
 from epctx.case_check import validate
 from epctx.errors import CaseError
-from epctx.fuzz import paths, scenes, scripts
+from epctx.fuzz import mutate, paths, scenes, scripts
 from epctx.fuzz.choices import Choices, bag, pick
 from epctx.fuzz.paths import INSIDE, OUTSIDE
 from epctx.fuzz.scenes import SIZES, Scene
@@ -30,7 +30,7 @@ STANDARD_WORLD, PLAIN_MODEL, LIMITS = World(STANDARD), Model(), Limits()
 AT_ONCE = Limits(seconds=1)
 """What threads have not done in that time is stuck."""
 
-AIMS = bag((3, "inside"), (6, "outside"), (2, "absolute"), (2, "strung"), (4, "foreign"))
+AIMS = bag((3, "inside"), (6, "outside"), (2, "absolute"), (2, "strung"), (6, "foreign"))
 """What names lead to in a world that has nothing special."""
 AIMS_AT_ENTRIES = bag((2, "inside"), (3, "outside"), (14, "entry"), (1, "absolute"), (1, "strung"), (2, "foreign"))
 AIMS_OF_CALLERS = bag((2, "inside"), (2, "outside"), (3, "absolute"), (2, "entry"), (1, "foreign"))
@@ -60,15 +60,22 @@ Kind: TypeAlias = Callable[[Choices, str, Scene | None], Case | None]
 
 
 class Grammar:
-    """Random cases. ``tokens`` are further names, for this target."""
+    """Random cases. ``tokens`` are further names, for this target; ``seeds`` are cases that some are made from by changes."""
 
-    def __init__(self, tokens: Sequence[Name] = ()) -> None:
+    def __init__(self, tokens: Sequence[Name] = (), seeds: Sequence[Case] = ()) -> None:
         # as likely together as all foreign names
-        own = tuple(tokens)
-        self._foreign = (*paths.FOREIGN, *own * max(1, len(paths.FOREIGN) // max(1, len(own))))
+        self._foreign = (*paths.FOREIGN, *[tuple(tokens)] * (len(paths.FOREIGN) if tokens else 0))
+        self._seeds = tuple(seeds)
         # what takes milliseconds is rare
         self._kinds: tuple[Kind, ...] = bag(
-            (360, self._calls), (24, self._load), (16, _steps), (6, _threads), (2, _large), (1, _changing), (1, _huge)
+            (340, self._calls),
+            (24, self._load),
+            (16, _steps),
+            (16 if seeds else 0, self._mutant),
+            (6, _threads),
+            (2, _large),
+            (1, _changing),
+            (1, _huge),
         )
 
     def case(self, choices: Choices, id: str, scene: Scene | None = None) -> Case | None:
@@ -92,7 +99,7 @@ class Grammar:
         if aim == "strung":
             return paths.strung(choices)
         if aim == "foreign":
-            return pick(choices, self._foreign)
+            return pick(choices, pick(choices, self._foreign))
         return paths.way(choices, start, pick(choices, INSIDE))
 
     # --- kinds of cases -----------------------------------------------------------------------------------------------------
@@ -104,8 +111,7 @@ class Grammar:
         limits = LIMITS
         if calls[0].op == "write" and choices.below(12) == 11:
             limits = Limits(file_size=pick(choices, FILE_SIZES))
-        names = [name for call in calls for name in (call.name, call.fallback) if name is not None and name is not UNSET]
-        return _bounded(_case(id, scene.world, calls, _model(scene), limits), scene, names)
+        return _bounded(_case(id, scene.world, calls, _model(scene), limits), scene.climbs, _names(calls))
 
     def _load(self, choices: Choices, id: str, scene: Scene | None) -> Case | None:
         """A walk over the nodes of a model."""
@@ -115,7 +121,17 @@ class Grammar:
             nodes.append(nodes[0])
         callback = scripts.callback(choices, "read") if choices.below(3) == 2 else None
         case = _case(id, scene.world, (Call("load", read_callback=callback),), _model(scene, tuple(nodes)))
-        return _bounded(case, scene, [text for node in nodes for attribute in node.attributes for text in _texts(attribute)])
+        return _bounded(
+            case, scene.climbs, [text for node in nodes for attribute in node.attributes for text in _texts(attribute)]
+        )
+
+    def _mutant(self, choices: Choices, id: str, _scene: Scene | None) -> Case | None:
+        """A seed with a few changes."""
+        case, in_calls_alone = mutate.mutant(choices, id, pick(choices, self._seeds), self.name)
+        if not in_calls_alone or case.model.nodes:
+            return _checked(case)
+        climbs = sum([paths.climbs(entry.to) for entry in case.world.entries if type(entry) is Link])
+        return _bounded(case, climbs + paths.climbs(case.model.given), _names(case.calls))
 
     # --- parts --------------------------------------------------------------------------------------------------------------
 
@@ -125,9 +141,10 @@ class Grammar:
         caller = source == "caller"
         odd = choices.below(24)
         name = None if odd == 23 else self.name(choices, scene.cwd if caller else "model", scene.entries, caller)
-        asked = choices.below(6)
-        read = scripts.callback(choices, "read") if asked == 5 or (asked == 4 and op == "read") else None
-        write = scripts.callback(choices, "write") if asked == 5 or (asked == 4 and op == "write") else None
+        asked = choices.below(8)  # own callback, the other's, or both
+        own, other = asked in (4, 5, 7), asked in (6, 7)
+        read = scripts.callback(choices, "read") if (own if op == "read" else other) else None
+        write = scripts.callback(choices, "write") if (own if op == "write" else other) else None
         # what comes late is waited for
         lingers = odd == 16 and (read if op == "read" else write) is not None and choices.below(8) == 7
         if op == "read":
@@ -252,14 +269,21 @@ def _texts(attribute: Attribute) -> tuple[Name, ...]:
     return (attribute.text,) if attribute.text is not None else attribute.texts or ()
 
 
-def _bounded(case: Case, scene: Scene, names: Sequence[Name]) -> Case | None:
-    """The case, if it is certain at a glance or else checked that none of its texts leads beyond the margin.
+def _names(calls: Sequence[Call]) -> list[Name]:
+    return [name for call in calls for name in (call.name, call.fallback) if name is not None and name is not UNSET]
+
+
+def _bounded(case: Case, climbs: int, names: Sequence[Name]) -> Case | None:
+    """The case, if it is certain at a glance or else checked that none of its texts leads beyond the margin: its names, and what
+    else ``climbs`` so often.
 
     Wherever a walk is, it came from a directory of the world by the ``..`` of a name and of links, each of them once; what is
     absolute is so within the world.
     """
-    if scene.climbs + max(map(paths.climbs, names), default=0) <= CLIMBS:
-        return case
+    return case if climbs + max(map(paths.climbs, names), default=0) <= CLIMBS else _checked(case)
+
+
+def _checked(case: Case) -> Case | None:
     try:
         validate(case)
     except CaseError:

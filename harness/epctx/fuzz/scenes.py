@@ -37,7 +37,7 @@ def _scene(given: str, cwd: str = "", *around: Entry) -> Scene:
 
 PLAIN = Scene()
 BARE = bag(
-    (24, PLAIN),
+    (30, PLAIN),
     (3, _scene("model.onnx", "model")),
     (2, _scene("./model.onnx", "model")),
     (2, _scene("model/model.onnx")),
@@ -170,7 +170,7 @@ def _socket(choices: Choices, sizes: Sequence[int]) -> tuple[Entry, ...]:
 
 KINDS: tuple[Maker, ...] = bag(
     (14, _link),
-    (3, _dangling),
+    (5, _dangling),
     (2, _chain),
     (1, _loop),
     (2, _directory),
