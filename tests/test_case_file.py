@@ -294,6 +294,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (calls(Call("read", "x", race=Race("../x", "model"))), "$.calls[0].race.a", "`.` or `..`"),
     (calls(Call("read", "x", resize=Resize("none", 1))), "$.calls[0].resize.path", "declare it first"),
     (calls(Call("read", "x", resize=Resize("model/sub", 1))), "$.calls[0].resize.path", "not a file"),
+    (calls(Call("write", "x", resize=Resize("model/good.bin", 1))), "$.calls[0].resize", "while it is read"),
+    (calls(Call("read", "x", read_callback=Callback(), resize=Resize("model/good.bin", 1))), "$.calls[0].resize", "callback"),
     (calls(Call("read", "x", resize=Resize("model/good.bin", -1))), "$.calls[0].resize.size", "out of range"),
     (calls(Call("write", "x", payload=Content("p", 1 << 40))), "$.calls[0].payload.size", "too many"),
     (calls(Call("write", "x", payload=Content("p", 1 << 50, sparse=True))), "$.calls[0].payload.size", "out of range"),

@@ -399,6 +399,8 @@ def _calls(case: Case, tree: Tree) -> None:
             if getattr(call, flag) and call.op != "write":
                 raise Wrong(f"{at}.{flag}", "only a write compiles a model; leave it out")
         if call.resize is not None:
+            if call.op != "read" or call.read_callback is not None:
+                raise Wrong(f"{at}.resize", "a file changes its size while it is read, and that without a callback; leave it out")
             _range(f"{at}.resize.size", call.resize.size, 0, MAX_SPARSE)
             if _declared(f"{at}.resize.path", call.resize.path, tree).nodes[-1].kind != "file":
                 raise Wrong(f"{at}.resize.path", f"{shown(call.resize.path)} is not a file; only files have a size")

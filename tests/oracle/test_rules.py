@@ -271,6 +271,12 @@ def test_a_file_that_shrinks_while_it_is_read() -> None:
     assert broken(tested, Seen("returned", output=Output(4096, digest(b"heap")))) == {"size.file-changes"}
 
 
+def test_a_file_that_shrinks_while_another_one_is_read() -> None:
+    tested = case(Call("read", "good.bin", resize=Resize("model/f.bin", 100)), File("model/f.bin", Content("f", 4096)))
+    assert broken(tested, Seen("returned", output=output(content_of(GOOD)))) == set()
+    assert broken(tested, Seen("returned", output=Output(96, digest(b"heap")))) == {"size.file-changes"}
+
+
 def test_a_race() -> None:
     race = Race("model/a", "model/b", 100)
     tested = case(Call("read", "a", race=race), File("model/a"), Link("model/b", "../outside/secret.bin"))

@@ -95,6 +95,8 @@ def _turned(choices: Choices, case: Case, call: Call, name: Namer) -> tuple[Call
 
 
 def _asked(choices: Choices, case: Case, call: Call, name: Namer) -> tuple[Call, ...]:
+    if call.resize is not None:
+        return (call,)
     if call.op == "read":
         return (replace(call, read_callback=None if call.read_callback else scripts.callback(choices, "read")),)
     return (replace(call, write_callback=None if call.write_callback else scripts.callback(choices, "write")),)
