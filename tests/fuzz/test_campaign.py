@@ -130,17 +130,17 @@ def test_a_directory_may_be_named_from_where_one_is(tmp_path: Path, found: Store
 def test_an_interrupt_ends_with_what_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words, asked = fuzz_command._words, count()
 
-    def interrupted(*arguments: Any) -> str:
-        if next(asked) == 1:  # while the second batch is reported
+    def interrupted(reached: Any, *more: Any) -> str:
+        if reached.state.batch and next(asked) == 0:  # while a batch is reported, and not again at the end
             raise KeyboardInterrupt
-        return words(*arguments)
+        return words(reached, *more)
 
     monkeypatch.setattr(fuzz_command, "_words", interrupted)
     arguments = ("fuzz", "reference", "--out", str(tmp_path / "out"), "--seed", "1", "-j", "1")
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 130
     assert "nothing was found; go on with --resume" in result.output
-    assert Store(tmp_path / "out", None).state.batch in (1, 2)
+    assert Store(tmp_path / "out", None).state.batch >= 1
 
 
 def test_what_cannot_be_written_is_told_and_harms_nothing(tmp_path: Path, found: Store, monkeypatch: pytest.MonkeyPatch) -> None:
