@@ -73,7 +73,8 @@ def shown(name: Name | bytes | None, limit: int = 72) -> str:
         return name
     data = name if isinstance(name, bytes) else raw(name)
     text = data[: 4 * limit].decode("utf-8", "backslashreplace")
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     if len(text) > limit or len(data) > 4 * limit:
         text = f"{text[: limit - 20]}… ({len(data)} bytes)"
     return text

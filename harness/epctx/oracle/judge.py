@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from epctx.case import Call, Case, Expect, Struct
+from epctx.case import Call, Callback, Case, Content, Expect, Struct
 from epctx.observation import Observation, Seen
 from epctx.oracle.profile import Profile, Scope, Tier, in_scope
 from epctx.oracle.rule import RULES, SEVERITIES, Broken, Look, Noted, Rule, Severity
@@ -19,6 +19,8 @@ from epctx.spec import from_memory, predict
 Result: TypeAlias = Literal["pass", "note", "fail", "hang", "crash", "skip", "error"]
 _Conditional: TypeAlias = tuple[Rule, Callable[[Look], bool]]
 Outcome: TypeAlias = Literal["accepted", "refused", "hang", "crash", "exception"]
+
+SOME, NONE = Content("some", 1), Content("none", 0)
 
 
 class Finding(Struct, frozen=True):
@@ -114,14 +116,43 @@ def _concerned(call: Call, scope: Scope) -> list[_Conditional]:
     """The rules of a scope with a condition of their own that say anything about such a call, each with the condition."""
     known = _concerned_by_scope(call)
     if scope not in known:
-        # calls differ in their names for the most part, which say nothing here
-        known[scope] = _concerned_with_kind(msgspec.structs.replace(call, name=call.name and "name", fallback=UNSET), scope)
+        known[scope] = _concerned_with_kind(_kind(call), scope)
     return known[scope]
 
 
 @remembered()
 def _concerned_by_scope(_call: Call) -> dict[Scope, list[_Conditional]]:
     return {}
+
+
+def _kind(call: Call) -> Call:
+    """The call that stands for all that are alike before they are made: that have a name, bytes, a text, whichever."""
+    if call.threads or call.race or call.resize:
+        return call
+    return msgspec.structs.replace(
+        call,
+        name=call.name and "name",
+        payload=_some(call.payload),
+        null_size=0,
+        fallback=UNSET,
+        read_callback=_kind_of_callback(call.read_callback),
+        write_callback=_kind_of_callback(call.write_callback),
+        steps=(),
+    )
+
+
+def _kind_of_callback(callback: Callback | None) -> Callback | None:
+    if callback is None:
+        return None
+    size = callback.size if callback.size is None else min(callback.size, 1)
+    content = _some(callback.content)
+    return msgspec.structs.replace(
+        callback, content=content, code=min(callback.code, 1), text=callback.text and "text", size=size
+    )
+
+
+def _some(content: Content | None) -> Content | None:
+    return content and (SOME if content.size else NONE)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -29,6 +29,7 @@ GROUP, LEAST = 16, 3
 """How many cases are sent at once; while the driver runs them, those before are looked at. With fewer a sweep does not pay."""
 PATIENCE = 0.25
 """Seconds after which a call that has not come back is taken to hang."""
+USUAL = Limits()
 LONGEST = 4096
 """Bytes of a name that goes through a sweep, so that a group never fills the socket."""
 
@@ -152,7 +153,8 @@ class Sweep:
                 found.clear()
         elif session.lookout and session.lookout.end(session.process.pid):
             return indexes[indexes.index(last) + 1 :] if last is not None else []
-        if last is None and any(map(_writes, cases)) and world.changes():
+        opened = [index for index, own in found.items() if any(seen.touched for seen in own)]
+        if last is None and any(_writes(self._cases[index]) for index in opened) and world.changes():
             return []
         self.seen.update((index, self._observation(index, seen)) for index, seen in found.items())
         for index, own in zip(indexes, tickets, strict=True):
@@ -226,14 +228,14 @@ def _ways(case: Case) -> list[tuple[str, str]]:
 def _quiet(case: Case) -> bool:
     """Whether a case is to change nothing, needs no time, and nothing large."""
     limits = case.limits
-    if case.heavy or limits.seconds < Limits().seconds or limits.memory != Limits().memory:
+    if limits is not USUAL and (limits.seconds < USUAL.seconds or limits.memory != USUAL.memory):
         return False
-    if not all(map(_small, case.calls)) or not _still(case.world):
+    if not _still(case.world) or not all(map(_small, case.calls)):
         return False
-    return not any(
-        call.op == "write" and expect.outcome != "refuse" and (call.as_used.write_callback is None)
-        for call, expect in zip(case.calls, predict(case), strict=True)
-    )
+    for call, expect in zip(case.calls, predict(case), strict=True):
+        if call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None:
+            return False
+    return True
 
 
 def _small(call: Call) -> bool:

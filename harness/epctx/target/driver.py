@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import mmap
 import os
 import select
@@ -16,7 +17,6 @@ from msgspec.structs import replace
 from epctx.case import Call, Struct, raw, stream
 from epctx.errors import HarnessError
 from epctx.observation import CallbackSeen, Memory, Output, RaceSeen, Seen, ThreadsSeen, digest
-from epctx.remember import remembered
 from epctx.target import wire
 from epctx_driver import protocol
 
@@ -24,6 +24,8 @@ LARGEST_MESSAGE = 1 << 26
 """No message has more bytes: large outputs go through bulk memory."""
 BULK = 1 << 30
 """Size of the bulk memory, which takes room only where it is written."""
+SMALL = 4096
+"""Outputs of so many bytes are taken to come again, as those of a few files do."""
 LOOK = 0.05
 """Seconds after which waiting for an answer is interrupted for a look at what the driver does."""
 
@@ -164,22 +166,27 @@ def await_late(ticket: int) -> bytes:
     return protocol.message(protocol.REQUEST_KIND, protocol.REQUEST.pack(protocol.AWAIT, 0, 0, ticket, -1, 0))
 
 
-@remembered()
 def _flags(call: Call) -> int:
     """What is particular about a call."""
-    writes, payload = call.op == "write", call.payload
-    asked = {
-        protocol.GRAPH: call.source == "model",
-        protocol.HELD: call.held,
-        protocol.MOVES: call.moves,
-        protocol.NO_ACCESSORS: not call.accessors,
-        protocol.LINGERS: call.lingers,
-        protocol.EMPTY_CONFIG: call.config,
-        protocol.SEPARATE_FALLBACK: writes and not isinstance(call.fallback, UnsetType),
-        protocol.NULL_PAYLOAD: writes and payload is None,
-        protocol.PAYLOAD_IN_BULK: writes and payload is not None and payload.size > protocol.INLINE_LIMIT,
-    }
-    return sum(flag for flag, is_so in asked.items() if is_so)
+    flags = protocol.GRAPH if call.source == "model" else 0
+    if call.held:
+        flags |= protocol.HELD
+    if call.moves:
+        flags |= protocol.MOVES
+    if not call.accessors:
+        flags |= protocol.NO_ACCESSORS
+    if call.lingers:
+        flags |= protocol.LINGERS
+    if call.config:
+        flags |= protocol.EMPTY_CONFIG
+    if call.op == "write":
+        if not isinstance(call.fallback, UnsetType):
+            flags |= protocol.SEPARATE_FALLBACK
+        if call.payload is None:
+            flags |= protocol.NULL_PAYLOAD
+        elif call.payload.size > protocol.INLINE_LIMIT:
+            flags |= protocol.PAYLOAD_IN_BULK
+    return flags
 
 
 def empty(bulk: int) -> None:
@@ -204,7 +211,13 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         output = _bulk_view(bulk, protocol.SIZE.unpack(output)[0])
     seen_output = None
     if call.op == "read" and not call.threads:
-        seen_output = Output(size, digest(output), bool(flags & protocol.OUTPUT_NULL), bool(flags & protocol.ADOPTED))
+        small = isinstance(output, bytes) and len(output) <= SMALL
+        seen_output = Output(
+            size,
+            _digest_of_small(output) if small else digest(output),
+            bool(flags & protocol.OUTPUT_NULL),
+            bool(flags & protocol.ADOPTED),
+        )
     seen = Seen(
         "exception" if flags & protocol.THREW else "returned",
         code=code,
@@ -240,6 +253,9 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         steps=tuple(map(wire.step_seen, fields.get(protocol.STEP_RESULT, ()))),
     )
     return Reply(seen, output, bool(flags & protocol.NOT_HELD), _first(fields, protocol.SESSION_FAULT).decode())
+
+
+_digest_of_small = functools.lru_cache(maxsize=1024)(digest)
 
 
 def callbacks_in(data: bytes, bulk: int) -> tuple[CallbackSeen, ...]:

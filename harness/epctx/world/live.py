@@ -45,6 +45,8 @@ class LiveWorld:
         self.overrun = False
         """Whether more was touched since ``change_to`` than the kernel kept events of."""
         self._standing = Standing(plot, marked=marked)
+        self._held: dict[tuple[int, str], tuple[str, ...]] = {}
+        """What ``reads`` answered, as long as nothing changes."""
         self._written: set[Inode] = set()
         self._replaced: set[bytes] = set()
 
@@ -81,6 +83,7 @@ class LiveWorld:
     def _settle(self) -> None:
         """What was seen up to now is known, or this process's own doing."""
         self._standing.watch.discard()
+        self._held.clear()
         self._written.clear()
         self._replaced.clear()
         self.disturbed = False
@@ -235,6 +238,11 @@ class LiveWorld:
         """The world paths of the files whose whole content has this size and digest; none for empty contents."""
         if not size:
             return ()
+        if (found := self._held.get((size, wanted))) is None:
+            found = self._held[size, wanted] = self._holders(size, wanted)
+        return found
+
+    def _holders(self, size: int, wanted: str) -> tuple[str, ...]:
         inventory = self._standing.inventory
         signatures, digests = inventory.signatures, inventory.digests
         holders = [path for path, known in digests.items() if known == wanted]
