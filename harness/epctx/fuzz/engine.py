@@ -46,8 +46,12 @@ class GrammarEngine:
         return Batch(cases(self._grammar, self._seed, number))
 
 
-BATCH, ALIKE = 768, 48
-"""Cases in a batch of the grammar's, and how many of them in one scene: where a world stands, a case takes little time."""
+BATCH = 768
+"""Cases in a batch of the grammar's."""
+ALIKE, APART = 96, 120
+"""How many cases of a batch are in one scene, since where a world stands a case takes little time; and one in how many is in
+none. The first batches, in which the most is found that is new, have many more scenes."""
+FIRST = 12
 
 
 def _hypothesis(setting: Setting) -> Engine:
@@ -64,12 +68,12 @@ ENGINES: dict[str, Callable[[Setting], Engine]] = {"grammar": GrammarEngine, "hy
 
 def cases(grammar: Grammar, seed: int, number: int) -> list[Case]:
     """The cases of a batch of the grammar's."""
-    dice = Dice(seed << 32 | number)
-    made = []
+    dice, made = Dice(seed << 32 | number), []
+    alike, apart = (min(most, FIRST << min(number, 8)) for most in (ALIKE, APART))
     for index in range(BATCH):
-        if index % ALIKE == 0:
+        if index % alike == 0:
             scene = scenes.scene(dice)
-        made.append(grammar.case(dice, f"{FAMILY}/{seed}-{number * BATCH + index}", scene))
+        made.append(grammar.case(dice, f"{FAMILY}/{seed}-{number * BATCH + index}", scene, apart))
     return [case for case in made if case is not None]
 
 

@@ -55,6 +55,9 @@ ALLOCATORS: tuple[Allocator, ...] = bag((8, "default"), (2, "caller"), (1, "null
 FILE_SIZES = (0, 1, 64, 95, 1000, 4096)
 """Limits of the size of files that are written."""
 
+APART = 15
+"""One in so many cases is of a kind that has a world of its own."""
+
 Kind: TypeAlias = Callable[[Choices, str, Scene | None], Case | None]
 """Makes a case of that id, in a scene if it is one that goes with it."""
 
@@ -66,24 +69,19 @@ class Grammar:
         # as likely together as all foreign names
         self._foreign = (*paths.FOREIGN, *[tuple(tokens)] * (len(paths.FOREIGN) if tokens else 0))
         self._seeds = tuple(seeds)
-        # what takes milliseconds is rare
-        self._kinds: tuple[Kind, ...] = bag(
-            (340, self._calls),
-            (24, self._load),
-            (16, _steps),
-            (16 if seeds else 0, self._mutant),
-            (6, _threads),
-            (2, _large),
-            (1, _changing),
-            (1, _huge),
+        self._in_scenes: tuple[Kind, ...] = bag((85, self._calls), (6, self._load), (4, _steps))
+        self._apart: tuple[Kind, ...] = bag(
+            (16 if seeds else 0, self._mutant), (6, _threads), (2, _large), (1, _changing), (1, _huge)
         )
 
-    def case(self, choices: Choices, id: str, scene: Scene | None = None) -> Case | None:
+    def case(self, choices: Choices, id: str, scene: Scene | None = None, apart: int = APART) -> Case | None:
         """A case that may be built and run; None where the decisions lead to none.
 
-        It is set in ``scene``, unless it is of a kind that has a world of its own; without one it has a new scene.
+        It is set in ``scene``, without one in a new scene; but one case in ``apart`` is of a kind with a world of its own, and
+        takes milliseconds rather than microseconds.
         """
-        return pick(choices, self._kinds)(choices, id, scene)
+        kinds = self._apart if choices.below(apart) == apart - 1 else self._in_scenes
+        return pick(choices, kinds)(choices, id, scene)
 
     def name(self, choices: Choices, start: str = "model", entries: Sequence[Entry] = (), caller: bool = False) -> Name:
         """A name as a model gives it, or a caller who is in the directory ``start``, in a world with these special entries."""

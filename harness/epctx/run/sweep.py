@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from epctx.case import Call, Case, Dir, Fifo, File, HardLink, Limits, Link, Name, Socket, World, content_of
 from epctx.observation import Observation, Seen, Touched
@@ -27,9 +27,13 @@ from epctx_driver import protocol
 
 GROUP, LEAST = 16, 3
 """How many cases are sent at once; while the driver runs them, those before are looked at. With fewer a sweep does not pay."""
+FULL, ROOM = 1 << 14, 1 << 17
+"""Bytes of requests after which a group is full, and that certainly fit into a socket: driver and keeper must not wait for each
+other to read."""
 PATIENCE = 0.25
 """Seconds after which a call that has not come back is taken to hang."""
 USUAL = Limits()
+Way: TypeAlias = tuple[str, str, bool]
 LONGEST = 4096
 """Bytes of a name that goes through a sweep, so that a group never fills the socket."""
 
@@ -60,6 +64,26 @@ def _by_world(cases: Sequence[Case]) -> list[list[int]]:
         worlds.setdefault((id(case.world), case.model.given, case.model.path), []).append(index)
     # what may come late does so while the others run
     return sorted(worlds.values(), key=lambda indexes: not any(call.lingers for index in indexes for call in cases[index].calls))
+
+
+class Group(NamedTuple):
+    """Cases that are sent at once, by their indexes, and what is sent."""
+
+    cases: Sequence[int]
+    message: bytes
+
+
+def _groups(indexes: Sequence[int], requests: Iterable[Iterable[bytes]]) -> Iterator[Group]:
+    group: list[int] = []
+    message = b""
+    for index, own in zip(indexes, requests, strict=True):
+        group.append(index)
+        message += b"".join(own)
+        if len(group) == GROUP or len(message) > FULL:
+            yield Group(group, message)
+            group, message = [], b""
+    if group:
+        yield Group(group, message)
 
 
 class Awaited(NamedTuple):
@@ -133,20 +157,23 @@ class Sweep:
             secrets = dict.fromkeys(content for case in cases for call in case.calls for content in call.secrets)
             session.lookout.begin(tuple(filter(None, map(mark_of_content, secrets))), world.plot.places)
         found: dict[int, tuple[Seen, ...]] = {}
-        sent: deque[Sequence[int]] = deque()
-        groups = [indexes[start : start + GROUP] for start in range(0, len(indexes), GROUP)]
+        sent: deque[Group] = deque()
+        coming = _groups(indexes, requests)
+        ahead = next(coming, None)
         last, alive = None, True
-        while alive and (sent or (groups and last is None)):
-            if groups and last is None:
-                sent.append(groups.pop(0))
-                session.driver.send(b"".join(itertools.chain.from_iterable(itertools.islice(requests, len(sent[-1])))))
-                if len(sent) < 2 and groups:
-                    continue
-            group = sent.popleft()
+        while alive and (sent or ahead):
+            if ahead and (not sent or (len(sent) < 2 and len(sent[0].message) + len(ahead.message) < ROOM)):
+                session.driver.send(ahead.message)
+                sent.append(ahead)
+                ahead = next(coming, None)
+                continue
+            group = sent.popleft().cases
             answers = self._answers(session, group)
             alive = len(answers) == len(group)
             if last is None:
                 last = self._look(session, group, answers, found)
+            if last is not None:
+                ahead = None
         if not alive:
             keeper.end()
             if session.lookout:
@@ -215,14 +242,15 @@ def _writes(case: Case) -> bool:
 
 
 @remembered(16)
-def _restless(_launch: Launch) -> set[tuple[str, str]]:
+def _restless(_launch: Launch) -> set[Way]:
     """The ways of calls that changed something in a sweep of this target: cases with others like them run by themselves then."""
     return set()
 
 
-def _ways(case: Case) -> list[tuple[str, str]]:
-    """What each call of a case does, and the rule that decides it."""
-    return [(call.op, expect.rule) for call, expect in zip(case.calls, predict(case), strict=True)]
+def _ways(case: Case) -> list[Way]:
+    """What each call of a case does, the rule that decides it, and whether its name goes back up."""
+    calls = zip(case.calls, predict(case), strict=True)
+    return [(call.op, expect.rule, isinstance(call.name, str) and "/../" in call.name) for call, expect in calls]
 
 
 def _quiet(case: Case) -> bool:
@@ -230,7 +258,7 @@ def _quiet(case: Case) -> bool:
     limits = case.limits
     if limits is not USUAL and (limits.seconds < USUAL.seconds or limits.memory != USUAL.memory):
         return False
-    if not _still(case.world) or not all(map(_small, case.calls)):
+    if not _still(case.world) or sum(map(_size, case.calls)) > protocol.INLINE_LIMIT or not all(map(_small, case.calls)):
         return False
     for call, expect in zip(case.calls, predict(case), strict=True):
         if call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None:
@@ -238,12 +266,15 @@ def _quiet(case: Case) -> bool:
     return True
 
 
+def _size(call: Call) -> int:
+    """How many bytes a call takes along."""
+    size = call.payload.size if call.op == "write" and call.payload else 0
+    return size + sum([script.content.size for script in (call.read_callback, call.write_callback) if script and script.content])
+
+
 def _small(call: Call) -> bool:
-    """Whether a call comes to its end by itself, and neither it nor its answer is so large that it goes through bulk memory."""
+    """Whether a call comes to its end by itself, and has no very long names."""
     if call.race or call.resize or call.threads:
-        return False
-    contents = [call.payload, *(script.content for script in (call.read_callback, call.write_callback) if script)]
-    if any(content is not None and content.size > protocol.INLINE_LIMIT for content in contents):
         return False
     if any(script and (script.waits or script.reenters) for script in (call.read_callback, call.write_callback)):
         return False
