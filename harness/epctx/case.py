@@ -405,27 +405,33 @@ class Call(Struct, frozen=True):
         )
 
     @property
-    @remembered()
     def as_used(self) -> Call:
         """The same without callbacks that are of no use: those that its provider does not advertise; all, for embedded data."""
-        if self.embeds:
-            return msgspec.structs.replace(self, read_callback=None, write_callback=None)
-        if self.support in (None, "both", "unknown", "error"):
+        if not self.embeds and self.support in (None, "both", "unknown", "error"):
             return self
-        read = self.read_callback if self.support == "read" else None
-        return msgspec.structs.replace(
-            self, read_callback=read, write_callback=self.write_callback if self.support == "write" else None
-        )
+        return _as_used(self)
 
     @property
     def secrets(self) -> tuple[Content, ...]:
         """The plaintext that is for callbacks alone: what one answers a read with, and what one is given to write."""
+        if not self.read_callback and not self.write_callback:
+            return ()
         if self.threads:
             return tuple(dict.fromkeys(content for share in self.threads.shares for content in self.of(share).secrets))
         used = self.as_used
         given = (self.payload if self.op == "write" and used.write_callback else None,)
         answered = (used.read_callback.content if self.op != "write" and used.read_callback else None,)
         return tuple(content for content in (*given, *answered) if content is not None and content.size)
+
+
+@remembered()
+def _as_used(call: Call) -> Call:
+    if call.embeds:
+        return msgspec.structs.replace(call, read_callback=None, write_callback=None)
+    read = call.read_callback if call.support == "read" else None
+    return msgspec.structs.replace(
+        call, read_callback=read, write_callback=call.write_callback if call.support == "write" else None
+    )
 
 
 class Limits(Struct, frozen=True):

@@ -198,3 +198,6 @@ def test_bench_prints_rates_and_their_ratio(epctx: Epctx) -> None:
     )
     assert bare > changed > rebuilt > 0
     assert abs(float(rows["ratio changed / bare"]) - changed / bare) < 0.01
+    one, two = (float(rows[f"campaign, {workers}"].replace(",", "")) for workers in ("one worker", "two workers"))
+    assert min(one, two) > 0
+    assert float(rows["ratio campaign / bare"]) < 1

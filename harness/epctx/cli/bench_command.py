@@ -6,6 +6,7 @@ import click
 from rich.table import Table
 
 from epctx.cli import options
+from epctx.fuzz.rate import rate
 from epctx.report.console import Output
 from epctx.run.bench import bench
 
@@ -21,15 +22,17 @@ from epctx.run.bench import bench
     help="How long each figure is measured.",
 )
 def command(targets: tuple[str, ...], seconds: float) -> None:
-    """Measure TARGETS (by default weak:S7 and reference) on one worker: reads of the bare helper in a C++ loop, and judged cases.
+    """Measure TARGETS (by default weak:S7 and reference): reads of the bare helper in a C++ loop, and judged cases on one worker,
+    listed ones and those of a campaign.
 
     The ratio is what counts; single rates drift with the machine.
     """
-    console, results = Output(), []
+    console, results, rates = Output(), [], []
     for target in targets or ("weak:S7", "reference"):
         launch = options.prepared(target, console)
         with console.busy(f"measuring {target}"):
             results.append(bench(launch, seconds))
+            rates.append(rate(launch, seconds))
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("per second", *(r.target for r in results)):
         table.add_column(column, justify="left" if column == "per second" else "right")
@@ -38,6 +41,10 @@ def command(targets: tuple[str, ...], seconds: float) -> None:
     table.add_row("judged cases, world rebuilt", *(f"{r.rebuilt:,.0f}" for r in results))
     table.add_row("ratio changed / bare", *(f"{r.ratio:.2f}" for r in results), style="bold")
     table.add_row("ratio rebuilt / bare", *(f"{r.rebuilt / r.bare:.2f}" for r in results))
+    table.add_row()
+    table.add_row("campaign, one worker", *(f"{r.one:,.0f}" for r in rates))
+    table.add_row("campaign, two workers", *(f"{r.two:,.0f}" for r in rates))
+    table.add_row("ratio campaign / bare", *(f"{r.ratio:.2f}" for r in rates), style="bold")
     table.add_row()
     table.add_row("a case's time in microseconds", style="bold")
     for stage in results[0].stages:

@@ -1,4 +1,5 @@
-"""How fast a campaign runs and judges the cases of an engine, beside the bare loop: without looking into what it finds."""
+"""How fast a campaign makes, runs and judges cases, beside the bare loop: in batches that come late, and without looking into
+what they find."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from epctx.run.bench import TURNS, bare
 from epctx.run.runner import Runner
 from epctx.target import Launch
 
-SEED = 1
+SEED, FIRST = 1, 16
+"""The seed of the campaign, and the first of its batches: those before it are of another kind, on purpose."""
 
 
 class Rate(Struct, frozen=True):
@@ -34,11 +36,14 @@ class Rate(Struct, frozen=True):
 
 
 def rate(launch: Launch, seconds: float, engine: str = "grammar") -> Rate:
-    """Measure a target, for about ``seconds`` for each figure: in turns, of which the median counts. HarnessError if it fails."""
+    """Measure a target, for about ``seconds`` for each figure. HarnessError if the bare loop fails.
+
+    Bare reads and campaigns take turns, and each figure is the median of its turns: all then meet the same machine.
+    """
     order = msgspec.msgpack.encode(Order(launch, profile("spec"), Setting(launch.target, SEED, engine, "spec")))
     turns = []
     with Runner(jobs=1) as one, Runner(jobs=2) as two:
-        numbers = {runner: itertools.count() for runner in (one, two)}
+        numbers = {runner: itertools.count(FIRST) for runner in (one, two)}
         for runner in (one, two):
             _batches(runner, order, numbers[runner], 0.0)  # workers and drivers are up
         for _ in range(TURNS):

@@ -157,8 +157,8 @@ def _some(content: Content | None) -> Content | None:
 
 @functools.lru_cache(maxsize=4096)
 def _concerned_with_kind(kind: Call, scope: Scope) -> list[_Conditional]:
-    ours = [rule for rule in RULES.values() if in_scope(rule.id, scope) and rule.concerns(kind)]
-    return [(rule, rule.condition) for rule in ours if rule.condition is not None]
+    own = [rule for rule in RULES.values() if rule.condition is not None and in_scope(rule.id, scope)]
+    return [(rule, rule.condition) for rule in own if rule.concerns(kind) and rule.condition is not None]
 
 
 def _result(observation: Observation, findings: list[Finding]) -> Result:

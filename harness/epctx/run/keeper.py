@@ -6,6 +6,7 @@ keeper still sees it: a crash or a hang ends the driver, is pinned on the case t
 
 from __future__ import annotations
 
+import functools
 import mmap
 import os
 import traceback
@@ -206,10 +207,11 @@ class Keeper:
             measured = _large(case, call) and not launch.sessions and not launch.sanitizer
             resident = session.reset_peak_memory() if measured else 0
             marks = tuple(filter(None, map(mark_of_content, call.secrets)))
-            if session.lookout:
-                session.lookout.begin(marks, self.world.plot.places)
+            lookout = session.lookout if marks else None
+            if lookout:
+                lookout.begin(marks, self.world.plot.places)
             answer = session.exchange(message, max(case.limits.seconds, launch.patience), self.world)
-            sightings = session.lookout.end(session.process.pid) if session.lookout else ()
+            sightings = lookout.end(session.process.pid) if lookout else ()
             peak = session.peak_memory() - resident if resident and answer.how == "reply" else 0
             found = self.gather(self.world, case, call, answer, session, peak)
             seen.append(replace(found, plaintext=tuple(map(self._told, sightings))) if sightings else found)
@@ -275,7 +277,7 @@ class Keeper:
         """The requests for the calls of a case whose model holds these names, or these nodes, as they were read back from it."""
         root, names = world.plot.root, iter(held_names)
         nodes = b"".join(map(wire.node, held)) if held else b""
-        given, cwd = raw(case.model.given, root), root + b"/" + raw(case.world.cwd)
+        given, cwd = _raw(case.model.given, root), root + b"/" + _raw(case.world.cwd, root)
         for index, call in enumerate(case.calls):
             # a model's name is read back from the model that holds it
             own = [next(names) if call.source == "model" else raw(name, root) for name in call.names]
@@ -368,6 +370,9 @@ def _models(launch: Launch, case: Case, root: bytes) -> list[list[bytes]]:
     if any(call.op == "write" and expect.file == met.model.path for call, expect in zip(met.calls, expects, strict=True)):
         raise CannotBuild("what is saved at that name is the model itself")
     return [[external_model(met, call, expect, root, place)] for call, expect in zip(met.calls, expects, strict=True)]
+
+
+_raw = functools.lru_cache(maxsize=256)(raw)
 
 
 def guarded(case: Case) -> bool:

@@ -47,8 +47,8 @@ def observe_by_world(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> l
         if len(indexes) < LEAST or launch.sessions or launch.loader or launch.sanitizer:
             single += indexes
             continue
-        for kind in (False, True):
-            own = [index for index in indexes if guarded(cases[index]) is kind]
+        plain = [index for index in indexes if not guarded(cases[index])]
+        for own in (plain, sorted(set(indexes).difference(plain))):
             sweep = Sweep(keeper, launch, cases, own)
             seen.update(sweep.seen)
             awaited += sweep.awaited
