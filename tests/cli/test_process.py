@@ -75,6 +75,16 @@ def test_a_terminal_is_filled_to_its_width_and_a_command_stays_whole() -> None:
     assert all(len(line) <= 60 for line in lines if line not in commands)
 
 
+def test_a_campaign_is_watched_in_a_terminal_and_leaves_its_findings_there(tmp_path: Path) -> None:
+    arguments = ("weak:final-link-unchecked", "--out", str(tmp_path / "out"), "--seed", "7", "--cases", "1", "-j", "1")
+    sent = in_terminal("fuzz", *arguments, columns=100)
+    assert "cases/s now" in sent
+    shown = ESCAPE.sub("", sent.rpartition("\x1b[2K")[2])  # what stays when the view is gone
+    assert "cases/s now" not in shown
+    assert re.search(r"[\d,]+ cases, .* findings, ", shown)
+    assert "breaks rules" in shown
+
+
 def test_colours_can_be_declined() -> None:
     sent = in_terminal("list", "rules", "--only", "safe*", columns=80, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", sent)
@@ -206,7 +216,7 @@ def test_an_interrupt_before_anything_ran_is_said(tmp_path: Path, monkeypatch: p
 
 def test_version_and_help(epctx_process: Process) -> None:
     assert re.fullmatch(r"epctx \d+\.\d+\.\d+\S*\n", epctx_process("--version").stdout)
-    for command in ("", "check", "replay", "list", "show", "explain", "export", "selftest", "bench"):
+    for command in ("", "check", "replay", "list", "show", "explain", "export", "fuzz", "selftest", "bench"):
         result = epctx_process(*filter(None, [command]), "--help")
         assert result.returncode == 0
         assert result.stdout.startswith(f"Usage: epctx {command}".rstrip())

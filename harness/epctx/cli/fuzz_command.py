@@ -6,30 +6,33 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.live import Live
 from rich.text import Text
 
 from epctx import __version__
 from epctx.case import Sanitizer
 from epctx.cli import INTERRUPTED, options
-from epctx.errors import UsageError
+from epctx.errors import HarnessError, NothingRan, UsageError
 from epctx.fuzz.campaign import Campaign
-from epctx.fuzz.campaign import Progress as Reached
 from epctx.fuzz.engine import ENGINES
 from epctx.fuzz.engine import engine as made
-from epctx.fuzz.store import Found, Setting, Store
-from epctx.report.console import Output, indented, plural
-from epctx.report.terminal import COLOURS, labelled
+from epctx.fuzz.store import Setting, Store
+from epctx.report import campaign as report
+from epctx.report.campaign import Course
+from epctx.report.console import Output
 from epctx.run.check import judging
 from epctx.run.runner import Runner
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 LONGEST_TOKEN = 4096
+ERRORS = 10
+"""So many errors of the harness are told; of others it is told that they are."""
+DRAWN, TOLD = 0.25, 60.0
+"""Seconds after which the view on a terminal is drawn again, and after which a line says elsewhere how far it is."""
 
 
 @click.command(short_help="Look for what no listed case finds.")
@@ -69,7 +72,7 @@ def command(
 
     \b
     Exit codes: 0 nothing was found, 1 findings, 2 bad input,
-    3 target or harness unusable, 130 interrupted.
+    3 target or harness unusable, 4 nothing ran, 130 interrupted.
     """
     seconds = _seconds(duration)
     store = _store(target, out, resume, seed, engine, profile_name, policies, dictionary)
@@ -82,8 +85,18 @@ def command(
         campaign = Campaign(runner, launch, profile, store, conditions.ort, more)
         console.print(Text.assemble(("epctx fuzz ", "bold"), f"{setting.target}, profile {profile.name}, seed {setting.seed}"))
         console.print(Text(conditions.box, style="dim" if conditions.strength != "none" else "bold yellow"))
-        interrupted = _run(console, campaign.run(), store, seconds, most)
-    sys.exit(INTERRUPTED if interrupted else 1 if store.found() else 0)
+        course = Course(store.state, store.found(), jobs, seconds, most, time.monotonic())
+        interrupted = _run(console, campaign, course, store)
+    report.conclusion(console, course, setting.target, store.directory, time.monotonic())
+    sys.exit(INTERRUPTED if interrupted else _code(course))
+
+
+def _code(course: Course) -> int:
+    if course.findings:
+        return 1
+    if course.state.errors:
+        return HarnessError.exit_code
+    return NothingRan.exit_code if course.state.cases == course.state.skipped else 0
 
 
 def _seconds(text: str) -> float:
@@ -139,48 +152,28 @@ def _more(setting: Setting, sanitizer: Sanitizer | None, unboxed: bool) -> list[
     return [*words, "--unboxed"] if unboxed else words
 
 
-def _run(console: Output, reached: Iterator[Reached], store: Store, seconds: float, most: int | None) -> bool:
-    """Run until the time is over, the cases have run, or somebody interrupts it; whether the last."""
-    start, last, first, interrupted = time.monotonic(), None, store.state, False
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.live) as progress:
-        task = progress.add_task("starting", total=None)
-        with suppress(StopIteration):
-            try:
-                for last in reached:
-                    for found in last.found:
-                        _finding(console, found, store)
-                    progress.update(task, description=_words(last, first.cases, time.monotonic() - start))
-                    if time.monotonic() - start >= seconds or (most is not None and last.state.cases - first.cases >= most):
-                        break
-            except KeyboardInterrupt:
-                interrupted = True
-    console.print(Text(f"\n{_words(last, first.cases, time.monotonic() - start)}", style="dim"))
-    kept = len(store.found())
-    where = f"{store.directory / 'findings'}"
-    if kept:
-        console.print(
-            Text(f"{store.setting.target} breaks rules: {plural(kept, 'finding')} in {where}", style="bold red"), soft_wrap=True
-        )
-    else:
-        console.print(Text(f"nothing was found; go on with --resume {store.directory}", style="bold green"), soft_wrap=True)
-    return interrupted
-
-
-def _words(reached: Reached | None, before: int, seconds: float) -> str:
-    if reached is None:
-        return "no case ran"
-    state = reached.state
-    rate = (state.cases - before) / max(seconds, 1e-9)
-    return f"{plural(state.cases, 'case')}, {state.failing:,} failing in {plural(len(state.signs), 'way')}, {rate:,.0f} cases/s"
-
-
-def _finding(console: Output, found: Found, store: Store) -> None:
-    folder = store.folder(found)
-    console.print(
-        Text.assemble("\n", (found.severity, COLOURS[found.severity]), "  ", (found.rule, "bold"), f"  from {found.case}")
-    )
-    rows = [("expected", found.expected), ("happened", found.happened), ("file", found.file)]
-    console.print(indented(labelled([(label, text) for label, text in rows if text])))
-    alone = "" if found.confirmed else "  (only in company of the cases before it)"
-    console.print(Text.assemble("  ", ("again    ", "dim"), f"cd {folder} && {found.again}{alone}"), soft_wrap=True)
+def _run(console: Output, campaign: Campaign, course: Course, store: Store) -> bool:
+    """Run until the campaign had its time, or somebody interrupts it; whether the latter."""
+    told = drawn = time.monotonic()
+    errors = 0
+    with Live(console=console, auto_refresh=False, transient=True) if console.live else nullcontext() as live:
+        try:
+            for progress in campaign.run():
+                now = time.monotonic()
+                course.see(progress, now)
+                for found in progress.found:
+                    report.finding(console, found, store.folder(found))
+                for error in progress.errors[: max(0, ERRORS - errors)]:
+                    console.print(Text(f"error: {error}", style="bold red"))
+                errors += len(progress.errors)
+                if course.ended(now):
+                    break
+                if live and now - drawn >= DRAWN:
+                    live.update(course.view(now), refresh=True)
+                    drawn = now
+                elif not live and now - told >= TOLD:
+                    console.print(course.line(now))
+                    told = now
+        except KeyboardInterrupt:
+            return True
+    return False

@@ -32,6 +32,8 @@ WAIT = 0.5
 """Seconds after which progress is told, also if there is none."""
 AHEAD = 16
 """So many batches for each job may be judged before it is known what came of looking at those before them."""
+RARER = 4
+"""So many times as many cases of a sign make another one of them be looked at: it may have a cause of its own."""
 
 _Key: TypeAlias = int | tuple[int, int]
 """The task of a batch, by its number, or of looking at one of the cases of a batch."""
@@ -48,6 +50,8 @@ class Progress(Struct, frozen=True):
     """How many failing cases are being looked at."""
     lost: int = 0
     """How often workers were lost, and replaced."""
+    errors: tuple[str, ...] = ()
+    """What the harness itself failed at, each with the case."""
 
 
 class Campaign:
@@ -64,43 +68,21 @@ class Campaign:
 
     def run(self) -> Iterator[Progress]:
         """Go on from where the store is, for as long as somebody asks."""
-        state = self._store.state
-        jobs, start, saved, before = self._workers.jobs, time.monotonic(), 0.0, state.seconds
-        seen, batch, opened = Counter(dict(state.signs)), state.batch, state.batch
-        tasks: Tasks[_Key] = Tasks(self._workers)
-        judged: dict[int, Judged] = {}
-        left: dict[int, int] = {}  # of each batch that was judged, how many of its cases are still looked at
-        looked: defaultdict[int, dict[int, list[Looked]]] = defaultdict(dict)
+        state, course = self._store.state, _Course(self._store.state, self._workers, self._order)
+        start, saved, before = time.monotonic(), 0.0, state.seconds
         try:
             while True:
-                while len(tasks) - sum(left.values()) < 2 * jobs and batch - state.batch < AHEAD * jobs:
-                    tasks.add(batch, work.work, self._order, batch)
-                    batch += 1
-                for key, result in tasks.done(WAIT):
-                    if isinstance(key, int):
-                        judged[key] = work.unpacked(result)
-                    else:
-                        looked[key[0]][key[1]] = look.unpacked(result)
-                        left[key[0]] -= 1
-                while opened in judged:
-                    chosen = list(_chosen(judged[opened], seen))
-                    for index, (case, observation, signs) in enumerate(chosen):
-                        tasks.add(
-                            (opened, index), look.look, self._order, *map(msgspec.msgpack.encode, (case, observation)), signs
-                        )
-                    left[opened] = len(chosen)
-                    opened += 1
-                found: list[Found] = []
-                while left.get(state.batch) == 0:
-                    del left[state.batch]
-                    for _, some in sorted(looked.pop(state.batch, {}).items()):
-                        found += self._kept(some)
-                    state = _after(state, judged.pop(state.batch), before + time.monotonic() - start)
-                if found or time.monotonic() - saved > SAVED:
-                    self._store.save(state)
-                    saved = time.monotonic()
-                ahead = sum(j.executions for j in judged.values())
-                yield Progress(state, tuple(found), ahead, sum(left.values()), tasks.lost)
+                course.feed(state.batch)
+                errors = course.take()
+                yield Progress(state, (), course.ahead, course.looking, course.lost, tuple(errors))
+                while (settled := course.settled(state.batch)) is not None:
+                    judged, looked = settled
+                    found = tuple(self._kept(looked))
+                    state = _after(state, judged, before + time.monotonic() - start)
+                    if found or time.monotonic() - saved > SAVED:
+                        self._store.save(state)
+                        saved = time.monotonic()
+                    yield Progress(state, found, course.ahead, course.looking, course.lost)
         finally:
             self._store.save(state)
 
@@ -133,6 +115,69 @@ class Campaign:
         )
 
 
+class _Course:
+    """What is under way in a campaign that goes on from ``state``: batches that are run, and failing cases that are looked at."""
+
+    def __init__(self, state: State, workers: Workers, order: bytes) -> None:
+        self._jobs, self._order = workers.jobs, order
+        self._tasks: Tasks[_Key] = Tasks(workers)
+        self._seen = Counter(dict(state.signs))
+        self._next = self._opened = state.batch
+        self._judged: dict[int, Judged] = {}
+        self._left: dict[int, int] = {}
+        """Of each batch that is judged, and all before it: how many of its cases are still to be looked at."""
+        self._looked: defaultdict[int, dict[int, list[Looked]]] = defaultdict(dict)
+
+    @property
+    def ahead(self) -> int:
+        """Cases that are judged, in batches that are not settled."""
+        return sum(judged.executions for judged in self._judged.values())
+
+    @property
+    def looking(self) -> int:
+        """Cases that are still to be looked at."""
+        return sum(self._left.values())
+
+    @property
+    def lost(self) -> int:
+        """How often workers were lost."""
+        return self._tasks.lost
+
+    def feed(self, first: int) -> None:
+        """See to it that the workers have batches to run, not too far from the ``first`` that is not settled."""
+        while len(self._tasks) - self.looking < 2 * self._jobs and self._next - first < AHEAD * self._jobs:
+            self._tasks.add(self._next, work.work, self._order, self._next)
+            self._next += 1
+
+    def take(self) -> list[str]:
+        """Take what workers did, if they do something soon, and have them look at what fails; what the harness failed at."""
+        errors: list[str] = []
+        for key, result in self._tasks.done(WAIT):
+            if isinstance(key, int):
+                self._judged[key] = work.unpacked(result)
+                errors += self._judged[key].errors
+            else:
+                number, index = key
+                self._looked[number][index] = look.unpacked(result)
+                self._left[number] -= 1
+        while self._opened in self._judged:  # in order: which cases are looked at depends on those before
+            chosen = list(_chosen(self._judged[self._opened], self._seen))
+            for index, (case, observation, signs) in enumerate(chosen):
+                failing = msgspec.msgpack.encode(case), msgspec.msgpack.encode(observation)
+                self._tasks.add((self._opened, index), look.look, self._order, *failing, signs)
+            self._left[self._opened] = len(chosen)
+            self._opened += 1
+        return errors
+
+    def settled(self, number: int) -> tuple[Judged, list[Looked]] | None:
+        """All that came of a batch, if nothing of it is under way any more."""
+        if self._left.get(number) != 0:
+            return None
+        del self._left[number]
+        looked = self._looked.pop(number, {})
+        return self._judged.pop(number), [one for index in sorted(looked) for one in looked[index]]
+
+
 def _after(state: State, judged: Judged, seconds: float) -> State:
     """The state after one more batch."""
     signs = Counter(dict(state.signs))
@@ -154,6 +199,7 @@ def _chosen(judged: Judged, seen: Counter[Sign]) -> Iterator[tuple[Case, Observa
 
 def _due(number: int) -> bool:
     """Whether a failing case is looked at that is the so-and-so-many-th of its sign: the first few, and then ever fewer."""
-    while number > EACH and number % 2 == 0:
-        number //= 2
-    return number <= EACH
+    due = EACH
+    while due < number:
+        due *= RARER
+    return number in (*range(1, EACH), due)

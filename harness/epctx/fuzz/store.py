@@ -28,6 +28,10 @@ FORMAT = 1
 """Version of the format of a campaign's directory."""
 
 
+SETTING, STATE, FINDINGS = "setting.json", "state.json", "findings"
+"""What is in the directory."""
+
+
 class Setting(Struct, frozen=True):
     """What decides the cases of a campaign and how they are judged; the same for all of its runs."""
 
@@ -51,6 +55,9 @@ class State(Struct, frozen=True):
     seconds: float = 0.0
     signs: tuple[tuple[Sign, int], ...] = ()
     """Each way in which cases failed, with how many did."""
+    skipped: int = 0
+    errors: int = 0
+    """How many cases were not judged, as the harness itself failed."""
 
 
 class Found(Struct, frozen=True):
@@ -76,22 +83,24 @@ class Store:
     """A campaign's directory: a new one for this ``setting``, or without it one to go on with. UsageError if it is no such."""
 
     def __init__(self, directory: Path, setting: Setting | None) -> None:
-        self.directory, self._findings = directory, directory / "findings"
+        self.directory, self._findings = directory, directory / FINDINGS
         try:
             if setting is None:
-                self.setting = self._read(directory / "setting.json", Setting)
+                if self._begun():
+                    raise UsageError(f"The campaign in {directory} ended before it began; begin it again with --out {directory}.")
+                self.setting = self._read(directory / SETTING, Setting)
                 if self.setting.format != FORMAT:
                     raise UsageError(
                         f"{directory} is of format {self.setting.format}, and this epctx goes on with format {FORMAT}."
                     )
             else:
                 directory.mkdir(parents=True, exist_ok=True)
-                if any(directory.iterdir()):
+                if any(directory.iterdir()) and not self._begun():
                     raise UsageError(f"{directory} is not empty; name a new directory, or go on with --resume {directory}.")
                 self.setting = setting
-                self._findings.mkdir()
-                self._replace("setting.json", setting)
+                self._findings.mkdir(exist_ok=True)
                 self.save(State())
+                self._replace(SETTING, setting)  # last: with it the directory is one to go on with
             for left in self._findings.glob(".new-*"):  # of a run that was killed
                 shutil.rmtree(left)
         except OSError as error:
@@ -100,12 +109,17 @@ class Store:
     @property
     def state(self) -> State:
         """How far the campaign was when that was last saved."""
-        return self._read(self.directory / "state.json", State)
+        return self._read(self.directory / STATE, State)
+
+    def _begun(self) -> bool:
+        """Whether somebody began to make this directory, and was ended before it was complete."""
+        names = {path.name for path in self.directory.iterdir()} if self.directory.is_dir() else set()
+        return bool(names) and names <= {FINDINGS, STATE, f".{STATE}", f".{SETTING}"} and not any(self._findings.glob("*"))
 
     def save(self, state: State) -> None:
         """Keep how far the campaign is. HarnessError if that cannot be written."""
         with self._told():
-            self._replace("state.json", state)
+            self._replace(STATE, state)
 
     def found(self) -> list[Found]:
         """All findings, by name."""

@@ -36,6 +36,9 @@ class Judged(Struct, frozen=True):
     signs: tuple[tuple[Sign, int], ...]
     examples: tuple[tuple[Sign, Case, Observation], ...]
     """At most ``EACH`` of a sign, with what was seen."""
+    skipped: int = 0
+    errors: tuple[str, ...] = ()
+    """What the harness failed at, where it did."""
 
 
 def work(order: bytes, number: int) -> bytes:
@@ -44,17 +47,21 @@ def work(order: bytes, number: int) -> bytes:
     batch = engine(asked.setting).batch(number, keeper, asked.launch)
     counts: Counter[Sign] = Counter()
     examples: list[tuple[Sign, Case, Observation]] = []
-    failing = 0
+    failing = skipped = 0
+    errors: list[str] = []
     for case, observation in zip(batch.cases, observe_by_world(keeper, asked.launch, batch.cases), strict=True):
         verdict = judge(case, observation, asked.profile)
         if not verdict.fails:
+            skipped += verdict.result == "skip"
+            errors += [f"{case.id}: {verdict.reason}"] if verdict.result == "error" else []
             continue
         failing += 1
         for sign in signs(case, verdict, asked.profile):
             counts[sign] += 1
             if counts[sign] <= EACH:
                 examples.append((sign, case, observation))
-    return msgspec.msgpack.encode(Judged(len(batch.cases) + batch.executions, failing, tuple(counts.items()), tuple(examples)))
+    executions, counted = len(batch.cases) + batch.executions, tuple(counts.items())
+    return msgspec.msgpack.encode(Judged(executions, failing, counted, tuple(examples), skipped, tuple(errors)))
 
 
 def unpacked(data: bytes) -> Judged:
