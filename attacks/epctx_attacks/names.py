@@ -246,6 +246,17 @@ def expansion_finds_nothing(name: str) -> Draft:
     return scene(File("model/a good.bin"), calls=read(name))
 
 
+@family.benign(
+    "name.no-expansion",
+    "safe.no-crash",
+    op=OPS,
+    name={"percent": "good.bin%", "digit": "good.bin%4", "percent-twice": "good%.bin%%", "percent-only": "%"},
+)
+def escape_cut_off(op: Op, name: str) -> Draft:
+    """A {op} takes a % as it stands where the name ends before two digits have come ({name})."""
+    return scene(File(f"model/{name}"), calls=access(op, name))
+
+
 ENCODED_ESCAPES = {
     "percent-dots": "%2e%2e/outside/secret.bin",
     "percent-all": "%2e%2e%2foutside%2fsecret.bin",
@@ -328,6 +339,7 @@ UNDECODABLE = {
     "overlong": (Piece("a"), Piece(hex="c0ae"), Piece(".bin")),
     "surrogate": (Piece("a"), Piece(hex="eda080"), Piece(".bin")),
     "cut-off": (Piece("a"), Piece(hex="e2"), Piece(".bin")),
+    "cut-off-at-end": (Piece("a.bin"), Piece(hex="f09f98")),
     "above-limit": (Piece("a"), Piece(hex="f4908080"), Piece(".bin")),
     "latin-1": (Piece("gr"), Piece(hex="f6df"), Piece("e.bin")),
 }

@@ -26,7 +26,7 @@ def test_sources_are_formatted() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [build.DRIVER, build.BUNDLED], ids=lambda part: str(part.name))
+@pytest.mark.parametrize("part", [build.DRIVER, build.BUNDLED, build.FUZZER, build.PLAIN_FUZZER], ids=lambda part: str(part.name))
 def test_sources_give_no_warning(part: build.Part) -> None:
     for source in part.sources:
         command = [*find_compiler(), "-std=c++17", *WARNINGS, *part.flags, "-fsyntax-only", str(source)]

@@ -18,8 +18,7 @@ from epctx.case import Sanitizer
 from epctx.cli import INTERRUPTED, options
 from epctx.errors import HarnessError, NothingRan, UsageError
 from epctx.fuzz.campaign import Campaign
-from epctx.fuzz.engine import ENGINES
-from epctx.fuzz.engine import engine as made
+from epctx.fuzz.engine import ENGINES, ready
 from epctx.fuzz.store import Setting, Store
 from epctx.report import campaign as report
 from epctx.report.campaign import Course
@@ -77,6 +76,8 @@ def command(
     seconds = _seconds(duration)
     store = _store(target, out, resume, seed, engine, profile_name, policies, dictionary)
     console, setting = Output(), store.setting
+    with console.busy(f"making the engine {setting.engine} ready"):
+        sanitizer = sanitizer or ready(setting)
     launch = options.prepared(setting.target, console, sanitizer)
     with Runner(jobs=jobs, box="none" if unboxed else None) as runner:
         conditions = runner.conditions(launch)
@@ -128,7 +129,7 @@ def _store(
     tokens = _tokens(dictionary) if dictionary else ()
     seed = secrets.randbelow(1 << 31) if seed is None else seed
     setting = Setting(target or "reference", seed, engine or "grammar", profile, policies, tokens, __version__)
-    made(setting)  # what is not installed is told before anything is made
+    ready(setting)  # what is not installed is told before anything is made
     return Store(out, setting)
 
 

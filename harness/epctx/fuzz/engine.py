@@ -6,33 +6,20 @@ A batch follows from the campaign's setting and its number alone, so that it doe
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
 
-from epctx.case import Case
+from epctx.case import Case, Sanitizer
 from epctx.errors import UsageError
 from epctx.fuzz import scenes
+from epctx.fuzz.batch import Batch, Engine
 from epctx.fuzz.choices import Dice
 from epctx.fuzz.grammar import FAMILY, Grammar
+from epctx.fuzz.libfuzzer import LibFuzzerEngine
 from epctx.fuzz.mutate import listed
+from epctx.fuzz.native import NativeEngine
 from epctx.fuzz.store import Setting
 from epctx.run.keeper import Keeper
 from epctx.target import Launch
-
-
-class Batch(NamedTuple):
-    """Cases that are to be run and judged, and how many executions it took to come to them besides."""
-
-    cases: Sequence[Case]
-    executions: int = 0
-    """Calls that the engine made by itself; its cases are then those among them that looked wrong."""
-
-
-class Engine(Protocol):
-    """Makes batches of cases."""
-
-    def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
-        """The batch of that number, for a target that this worker's keeper runs."""
 
 
 class GrammarEngine:
@@ -62,7 +49,11 @@ def _hypothesis(setting: Setting) -> Engine:
     return HypothesisEngine(setting)
 
 
-ENGINES: dict[str, Callable[[Setting], Engine]] = {"grammar": GrammarEngine, "hypothesis": _hypothesis}
+ENGINES: dict[str, Callable[[Setting], Engine]] = {
+    "grammar": GrammarEngine,
+    "hypothesis": _hypothesis,
+    "libfuzzer": LibFuzzerEngine,
+}
 """What makes an engine for a campaign, by name. UsageError where what it needs is not installed."""
 
 
@@ -75,6 +66,18 @@ def cases(grammar: Grammar, seed: int, number: int) -> list[Case]:
             scene = scenes.scene(dice)
         made.append(grammar.case(dice, f"{FAMILY}/{seed}-{number * BATCH + index}", scene, apart))
     return [case for case in made if case is not None]
+
+
+def ready(setting: Setting) -> Sanitizer | None:
+    """Have all at hand that the engine of a campaign needs; the sanitizer that its cases are to be judged under, if any.
+
+    TargetError if this engine cannot be had here, in a sentence that says what to do; BuildError; UsageError.
+    """
+    made = engine(setting)
+    if not isinstance(made, NativeEngine):
+        return None
+    made.ready(setting.target)
+    return made.sanitizer
 
 
 @functools.lru_cache(maxsize=1)

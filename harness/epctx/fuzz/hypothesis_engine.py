@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from msgspec.structs import replace
 
 from epctx.case import Case
-from epctx.fuzz.engine import Batch
+from epctx.fuzz.batch import Batch
 from epctx.fuzz.grammar import FAMILY
 from epctx.fuzz.store import Setting
 from epctx.run.keeper import Keeper

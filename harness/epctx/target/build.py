@@ -24,7 +24,8 @@ import platformdirs
 
 from epctx.case import Sanitizer
 from epctx.errors import BuildError, TargetError, UsageError
-from epctx.target.toolchain import check_sanitizer, find_compiler, version_of
+from epctx.target.spec import Fuzzer
+from epctx.target.toolchain import check_fuzzer, check_sanitizer, find_clang, find_compiler, version_of
 
 NATIVE = Path(__file__).parent.parent / "native"
 """The C++ sources that come with epctx."""
@@ -34,6 +35,7 @@ HEADER_NAMESPACE = "ep_context_data_utils"
 
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread")
 _SANITIZING = ("-O1", "-g", "-fno-omit-frame-pointer")
+_FUZZING = ("-O1", "-gline-tables-only", "-fno-omit-frame-pointer")
 _SHOWN_ERRORS = 3
 
 
@@ -42,7 +44,8 @@ class Part:
     """Something to build: a program or a shared library out of ``sources``.
 
     ``inputs`` are all files whose content decides the result, ``flags`` go to the compiler after the common ones. With
-    ``sanitizer`` it is built for that one, so that reports name functions and lines.
+    ``sanitizer`` it is built for that one, so that reports name functions and lines. A part for ``clang`` is built by that, and
+    linked with the flags ``link``.
     """
 
     name: str
@@ -51,10 +54,21 @@ class Part:
     flags: tuple[str, ...] = ()
     library: bool = True
     sanitizer: Sanitizer | None = None
+    clang: bool = False
+    link: tuple[str, ...] = ()
 
     def under(self, sanitizer: Sanitizer | None) -> Part:
         """The same, built for a sanitizer or for none."""
         return dataclasses.replace(self, sanitizer=sanitizer)
+
+    def covered(self, fuzzer: Fuzzer) -> Part:
+        """The same library, built for the coverage of libFuzzer: under the address sanitizer, or for a process without that."""
+        how = {
+            "libfuzzer": ("-fsanitize=fuzzer-no-link,address",),
+            # this libFuzzer has no place for what is known of the stack
+            "atheris": ("-fsanitize=fuzzer-no-link", "-fno-sanitize-coverage=stack-depth"),
+        }[fuzzer]
+        return dataclasses.replace(self, flags=(*self.flags, *_FUZZING, *how), clang=True, link=("-shared", *how))
 
 
 def driver(sanitizer: Sanitizer | None = None) -> Path:
@@ -93,6 +107,7 @@ def header(
     includes: Sequence[str | os.PathLike[str]] = (),
     options: Sequence[str] = (),
     sanitizer: Sanitizer | None = None,
+    fuzzer: Fuzzer | None = None,
 ) -> Path:
     """A library around a C++ header that has the functions of the reference helper.
 
@@ -103,6 +118,7 @@ def header(
             lends its own view of those headers.
         options: More arguments for the compiler.
         sanitizer: What it is built for, if anything.
+        fuzzer: Whose coverage it is built for, if anybody's.
 
     Raises:
         UsageError: the header or an include directory does not exist, or the namespace is none.
@@ -123,8 +139,9 @@ def header(
     flags = [f"-DEPCTX_NAMESPACE={namespace}", f'-DEPCTX_HEADER="{file}"', *(f"-I{d}" for d in search), *options]
     shim = NATIVE / "shim" / "shim.cc"
     found = _included((shim,), _flags_of(Part("shim", (shim,), (), tuple(flags))))
+    part = Part(f"header-{file.stem}", (shim,), (shim, file, *found), tuple(flags), sanitizer=sanitizer)
     try:
-        return build(Part(f"header-{file.stem}", (shim,), (shim, file, *found), tuple(flags), sanitizer=sanitizer))
+        return build(part.covered(fuzzer) if fuzzer else part)
     except BuildError as error:
         if not re.search(rf"\bnamespace\s+{namespace.rpartition(':')[2]}\b", file.read_text("utf-8", "replace")):
             hint = f"{path} has no namespace {namespace}; say which it has with ?namespace=NAME."
@@ -139,13 +156,15 @@ def build(part: Part) -> Path:
         TargetError: there is no compiler.
         BuildError: the compiler failed.
     """
-    compiler = find_compiler()
+    compiler = find_clang() if part.clang else find_compiler()
     key = _key(part, compiler)
     result = cache_directory() / f"{part.name}-{key}{'.so' if part.library else ''}"
     if result.exists():
         return result
     if part.sanitizer:
         check_sanitizer(compiler, part.sanitizer)
+    if part.clang:
+        check_fuzzer(compiler)
     try:
         result.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=result.parent, prefix="building-") as directory:
@@ -198,6 +217,27 @@ EP = Part(
     _sources("*.h", "ep/*", "weak/*", "reference/*.h", "ort/*.h"),
     (f"-I{NATIVE}", f"-I{NATIVE / 'ort'}"),
 )
+_CALLING = tuple(file for file in DRIVER.sources if file.name not in ("main.cc", "session.cc"))
+"""What of the driver makes calls on a library."""
+_CALLING_INPUTS = (*DRIVER.inputs, *_sources("fuzz/*"))
+_FUZZ = _sources("fuzz/plan.cc", "fuzz/ground.cc", "fuzz/one.cc")
+
+
+def _program(name: str, *sources: Path) -> Part:
+    """A program of libFuzzer, whose own parts count for no coverage, and that lends its runtime to what it loads."""
+    flags = (*DRIVER.flags, *_FUZZING, "-fsanitize=address")
+    link = ("-fsanitize=fuzzer,address", "-Wl,--export-dynamic")
+    return Part(name, (*_CALLING, *sources), _CALLING_INPUTS, flags, library=False, clang=True, link=link)
+
+
+FUZZER = _program("fuzzer", *_FUZZ, *_sources("fuzz/libfuzzer.cc"))
+PLAIN_FUZZER = _program("plain-fuzzer", *_sources("fuzz/plain.cc"))
+CALLER = Part("caller", (*_CALLING, *_FUZZ), _CALLING_INPUTS, DRIVER.flags)
+
+
+def caller(fuzzer: Fuzzer) -> Part:
+    """What calls a target for a fuzzer: its program, or the library for one in Python."""
+    return FUZZER if fuzzer == "libfuzzer" else CALLER
 
 
 def _flags_of(part: Part) -> list[str]:
@@ -223,10 +263,10 @@ def _make(part: Part, compiler: tuple[str, ...], directory: Path) -> Path:
     with concurrent.futures.ThreadPoolExecutor(_processors()) as pool:
         list(pool.map(compile_one, part.sources, objects))
     made = directory / "made"
-    how = ["-shared"] if part.library else []
+    how = list(part.link) or (["-shared"] if part.library else [])
     if part.sanitizer:
         how.append(f"-fsanitize={part.sanitizer}")  # where its runtime is a part of the driver, a library has it undefined
-    elif part.library:
+    elif part.library and not part.link:
         how.append("-Wl,-z,defs")  # what is undefined is told now, not when it is loaded
     _run([*compiler, "-pthread", *how, *map(str, objects), "-o", str(made), "-ldl"])
     return made

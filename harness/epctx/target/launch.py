@@ -9,6 +9,7 @@ from typing import Any, Literal
 import epctx_driver
 from epctx.case import Platform, Sanitizer, Struct
 from epctx.external import TensorPlace
+from epctx.target.spec import Fuzzer
 
 PYTHON_DRIVER = Path(epctx_driver.__file__).parent
 """The driver for loaders that are met in Python: a directory that an interpreter runs."""
@@ -50,6 +51,8 @@ class Launch(Struct, frozen=True):
 
     ``sanitizer`` is what the driver is built for, and, if ``instrumented``, the library too.
 
+    For a ``fuzzer`` the driver is its program, or, for one in Python, the library through which it calls the target.
+
     With a ``loader`` the driver is a Python interpreter, in whose environment that is installed, and there is no library.
     """
 
@@ -66,6 +69,7 @@ class Launch(Struct, frozen=True):
     loader: Loader | None = None
     sanitizer: Sanitizer | None = None
     instrumented: bool = True
+    fuzzer: Fuzzer | None = None
 
     @property
     def patience(self) -> float:

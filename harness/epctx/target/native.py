@@ -12,7 +12,8 @@ from epctx.errors import TargetError, UsageError
 from epctx.target import build
 from epctx.target.launch import Launch
 from epctx.target.provider import provider
-from epctx.target.spec import TargetSpec
+from epctx.target.spec import Fuzzer, TargetSpec
+from epctx.target.toolchain import check_fuzzer, find_clang
 from epctx.target.weakness import weaknesses
 
 
@@ -47,8 +48,9 @@ def header(spec: TargetSpec) -> Launch:
         spec.options.get("include", ()),
         spec.options.get("flag", ()),
         spec.sanitizer,
+        _coverage(spec),
     )
-    return _launch(spec, build.driver(spec.sanitizer), library, "", _platform(spec), _chunking(spec))
+    return _launch(spec, build.build(_driver(spec)), library, "", _platform(spec), _chunking(spec))
 
 
 def lib(spec: TargetSpec) -> Launch:
@@ -57,7 +59,7 @@ def lib(spec: TargetSpec) -> Launch:
     path = Path(spec.what)
     if not path.is_file():
         raise UsageError(f"Target {spec.text!r}: there is no library {spec.what!r}.")
-    launch = _launch(spec, build.driver(spec.sanitizer), path.resolve(), spec.option("set"), _platform(spec), _chunking(spec))
+    launch = _launch(spec, build.build(_driver(spec)), path.resolve(), spec.option("set"), _platform(spec), _chunking(spec))
     return replace(launch, instrumented=False)
 
 
@@ -76,17 +78,47 @@ def ep(spec: TargetSpec) -> Launch:
         raise TargetError(f"The target {spec.text} runs in sessions of onnxruntime, which is not installed.")
     driver, library = build.build_all([build.DRIVER, build.EP])
     launch = _launch(spec, driver, library, settings, "posix", chunking=False)
-    return replace(launch, sessions=True, sanitizer=None)
+    return replace(launch, sessions=True, sanitizer=None, fuzzer=None)
 
 
 def _bundled(spec: TargetSpec, part: build.Part, settings: str, platform: Platform, chunking: bool) -> Launch:
-    driver, library = build.build_all([build.DRIVER.under(spec.sanitizer), part.under(spec.sanitizer)])
-    return _launch(spec, driver, library, settings, platform, chunking)
+    coverage = _coverage(spec)
+    library = part.covered(coverage) if coverage else part.under(spec.sanitizer)
+    driver, built = build.build_all([_driver(spec), library])
+    return _launch(spec, driver, built, settings, platform, chunking)
+
+
+def _driver(spec: TargetSpec) -> build.Part:
+    return build.caller(spec.fuzzer) if spec.fuzzer else build.DRIVER.under(spec.sanitizer)
+
+
+def _coverage(spec: TargetSpec) -> Fuzzer | None:
+    """Whose coverage a library is built for: without clang none, where the fuzzer can do without."""
+    return None if spec.fuzzer == "atheris" and why_no_coverage() else spec.fuzzer
+
+
+def why_no_coverage() -> str:
+    """Why nothing can be built for the coverage of a fuzzer here, in words; else nothing."""
+    try:
+        check_fuzzer(find_clang())
+    except TargetError as error:
+        return str(error)
+    return ""
 
 
 def _launch(spec: TargetSpec, driver: Path, library: Path, settings: str, platform: Platform, chunking: bool) -> Launch:
     ort = str(onnxruntime_library() or "")
-    return Launch(spec.text, str(driver), str(library), settings, ort, platform, chunking, sanitizer=spec.sanitizer)
+    return Launch(
+        spec.text,
+        str(driver),
+        str(library),
+        settings,
+        ort,
+        platform,
+        chunking,
+        sanitizer=spec.sanitizer,
+        fuzzer=spec.fuzzer,
+    )
 
 
 def _platform(spec: TargetSpec) -> Platform:

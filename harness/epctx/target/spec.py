@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Literal, TypeAlias
 
 from epctx.case import Sanitizer, Struct
 from epctx.errors import UsageError
+
+Fuzzer: TypeAlias = Literal["libfuzzer", "atheris"]
+"""A fuzzer that executes targets by itself, and so wants them built in a way of its own."""
 
 
 class TargetSpec(Struct, frozen=True):
     """A target as the user wrote it (``text``), taken apart. Options given twice keep all values.
 
-    ``sanitizer`` is what it is to be built for and run under, if anything.
+    ``sanitizer`` is what it is to be built for and run under, if anything; so is ``fuzzer``.
     """
 
     text: str
@@ -19,6 +23,7 @@ class TargetSpec(Struct, frozen=True):
     what: str = ""
     options: dict[str, tuple[str, ...]] = {}
     sanitizer: Sanitizer | None = None
+    fuzzer: Fuzzer | None = None
 
     def option(self, name: str, default: str = "") -> str:
         """The one value of an option; UsageError if it was given more than once."""
@@ -36,7 +41,7 @@ class TargetSpec(Struct, frozen=True):
                 raise UsageError(f"Target {self.text!r} has an unknown option {name!r}; {hint}")
 
 
-def parse(text: str, sanitizer: Sanitizer | None = None) -> TargetSpec:
+def parse(text: str, sanitizer: Sanitizer | None = None, fuzzer: Fuzzer | None = None) -> TargetSpec:
     """Take a target's name apart; UsageError if it is no such name."""
     head, mark, tail = text.partition("?")
     kind, _, what = head.partition(":")
@@ -50,4 +55,4 @@ def parse(text: str, sanitizer: Sanitizer | None = None) -> TargetSpec:
         if not name or not equals:
             raise UsageError(f"Target {text!r}: {part!r} is no option; write OPTION=VALUE, with & between two of them.")
         options[name] = (*options.get(name, ()), value)
-    return TargetSpec(text, kind, what, options, sanitizer)
+    return TargetSpec(text, kind, what, options, sanitizer, fuzzer)

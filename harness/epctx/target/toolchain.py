@@ -41,6 +41,37 @@ def find_compiler() -> tuple[str, ...]:
     )
 
 
+def find_clang() -> tuple[str, ...]:
+    """The command of a clang that builds for libFuzzer: ``$CXX`` if that is one, else clang++.
+
+    Raises:
+        TargetError: there is none.
+    """
+    named = shlex.split(os.environ.get("CXX", ""))[:1]
+    for name in (*(name for name in named if "clang" in os.path.basename(name)), "clang++"):
+        if program := shutil.which(name):
+            return (program,)
+    raise TargetError(
+        "The coverage of libFuzzer is built by clang, which was not found: install it with its runtime (on Debian and Ubuntu "
+        "`apt install clang`), or set $CXX to one."
+    )
+
+
+@functools.cache
+def check_fuzzer(clang: tuple[str, ...]) -> None:
+    """See that a clang has libFuzzer and the address sanitizer.
+
+    Raises:
+        TargetError: their runtime is not installed.
+    """
+    source = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }\n'
+    if said := _complaint(clang, "fuzzer,address", source):
+        raise TargetError(
+            f"{shlex.join(clang)} cannot build for libFuzzer ({said}): install its runtime (on Debian and Ubuntu "
+            "`apt install clang`), or set $CXX to a clang that has it."
+        )
+
+
 @functools.cache
 def version_of(compiler: tuple[str, ...]) -> str:
     """What the compiler says of itself.
@@ -62,14 +93,20 @@ def check_sanitizer(compiler: tuple[str, ...], sanitizer: Sanitizer) -> None:
     Raises:
         TargetError: it knows no such sanitizer, or its runtime is not installed.
     """
-    with tempfile.TemporaryDirectory(prefix="epctx-") as directory:
-        source = Path(directory, "main.cc")
-        source.write_text("int main() {}\n")
-        command = [*compiler, f"-fsanitize={sanitizer}", str(source), "-o", str(source.with_suffix(""))]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode != 0:
-        said = next((line.strip() for line in done.stderr.splitlines() if line.strip()), "nothing")
+    if said := _complaint(compiler, sanitizer, "int main() {}\n"):
         raise TargetError(
             f"The C++ compiler {shlex.join(compiler)} cannot build for the {sanitizer} sanitizer ({said}): install its runtime, "
             "or set $CXX to a compiler that has it."
         )
+
+
+def _complaint(compiler: tuple[str, ...], sanitize: str, text: str) -> str:
+    """What a compiler says first when it cannot build a program for what it is told; nothing if it can."""
+    with tempfile.TemporaryDirectory(prefix="epctx-") as directory:
+        source = Path(directory, "main.cc")
+        source.write_text(text)
+        command = [*compiler, f"-fsanitize={sanitize}", str(source), "-o", str(source.with_suffix(""))]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode == 0:
+        return ""
+    return next((line.strip() for line in done.stderr.splitlines() if line.strip()), "nothing")

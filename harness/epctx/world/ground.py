@@ -69,9 +69,9 @@ class Ground:
         """The descriptors of the marks."""
         return [mark.fileno() for mark in self._marks]
 
-    def plot(self) -> Plot:
-        """A new place for a world, beside those that there are."""
-        self._plots.append(Plot(self, len(self._plots)))
+    def plot(self, number: int | None = None) -> Plot:
+        """A new place for a world, beside those that there are; of that ``number``, which its path holds, if one is given."""
+        self._plots.append(Plot(self, len(self._plots) if number is None else number))
         return self._plots[-1]
 
     def close(self) -> None:

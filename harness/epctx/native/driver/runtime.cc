@@ -47,11 +47,11 @@ void UnusedEpApi() {
 }
 template <size_t... slot>
 void FillApi(std::index_sequence<slot...>) {
-  ((g_api.slots[slot] = reinterpret_cast<void*>(&UnusedApi<slot>)), ...);
+  g_api.slots = {reinterpret_cast<void*>(&UnusedApi<slot>)...};
 }
 template <size_t... slot>
 void FillEpApi(std::index_sequence<slot...>) {
-  ((g_ep_api.slots[slot] = reinterpret_cast<void*>(&UnusedEpApi<slot>)), ...);
+  g_ep_api.slots = {reinterpret_cast<void*>(&UnusedEpApi<slot>)...};
 }
 
 // The number of entries in the real tables of ONNX Runtime 1.<minor>. Tables only grow.

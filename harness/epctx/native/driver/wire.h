@@ -85,6 +85,8 @@ class Message {
   void Add(Tag tag, std::string_view content) { Add(tag, content, {}, {}); }
   void Add(Tag tag, std::string_view a, std::string_view b, std::string_view c);
   void Send();
+  // What was built so far, without the header.
+  std::string_view body() const { return std::string_view(bytes_).substr(sizeof(Header)); }
 
  private:
   std::string bytes_;

@@ -1,7 +1,9 @@
 // Weaknesses in what a name means, in the rules for it, and in what is said of it.
 
 #include <cctype>
+#include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "weak/behaviour.h"
 
@@ -113,6 +115,42 @@ std::string AbortOnInvalid(std::string_view name) {
   return std::string(name);
 }
 
+// To wide characters and back, as a helper does whose paths are wide. A byte that belongs to no character stays as it is. The
+// length of a character of four bytes is what its first byte says, and not held against the length of the name: one that is cut
+// off ends the process, as no exception may leave.
+std::string ThroughWide(std::string_view name) noexcept {
+  const std::string text(name);
+  std::string back;
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t size = lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 1;
+    if (size == 1 || (size < 4 && text.size() - i < size)) {
+      back += text[i++];
+      continue;
+    }
+    uint32_t wide = lead & (0x7fu >> size);
+    for (size_t k = 1; k < size; ++k) wide = wide << 6 | (static_cast<unsigned char>(text.at(i + k)) & 0x3f);
+    std::string narrow(1, static_cast<char>(0xf00u >> size | wide >> (6 * (size - 1))));
+    for (size_t k = size - 1; k-- > 0;) narrow += static_cast<char>(0x80 | (wide >> (6 * k) & 0x3f));
+    back += narrow == text.substr(i, size) ? narrow : text.substr(i, size);
+    i += size;
+  }
+  return back;
+}
+
+// Decodes %XX to see whether that would change anything, which it never takes into account: two digits are taken from behind each
+// %, also where the name has ended.
+std::string LooksDecoded(std::string_view name) {
+  const std::vector<char> text(name.begin(), name.end());
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char* at = text.data() + i;
+    decoded += *at == '%' ? static_cast<char>(digit(at[1]) * 16 + digit(at[2])) : *at;
+  }
+  return decoded.size() > name.size() ? decoded : std::string(name);
+}
+
 // Passes on a status with its text or its code replaced.
 template <OrtStatus* (*replace)(const OrtApi& api, OrtStatus* status)>
 void ReplaceStatus(Behaviour& behaviour) {
@@ -163,6 +201,9 @@ void AddNames(Table& table) {
   table["replaces-invalid-utf8"] = [](Behaviour& b) { b.defences.meaning = ReplaceInvalid; };
   table["aborts-on-long-name"] = [](Behaviour& b) { b.defences.meaning = AbortOnLong; };
   table["aborts-on-invalid-utf8"] = [](Behaviour& b) { b.defences.meaning = AbortOnInvalid; };
+
+  table["utf8-length"] = [](Behaviour& b) { b.defences.meaning = ThroughWide; };
+  table["percent-length"] = [](Behaviour& b) { b.defences.meaning = LooksDecoded; };
 
   table["windows-invalid-utf8-allowed"] = [](Behaviour& b) { b.defences.refuse_encoding = NoRule; };
   table["windows-devices-allowed"] = [](Behaviour& b) { b.defences.refuse_reserved = NoRule; };

@@ -1,0 +1,98 @@
+"""The engine ``libfuzzer``: it finds what the grammar does not, and what it finds is judged by the whole oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.fuzz.running import rounds
+
+from epctx.errors import TargetError, UsageError
+from epctx.fuzz import Grammar
+from epctx.fuzz.encoding import HEAD, encoded
+from epctx.fuzz.engine import cases, ready
+from epctx.fuzz.mutate import listed as listed_cases
+from epctx.fuzz.native import FIRST
+from epctx.fuzz.rounds import HEAD_OF_REPORT, RECORD, number_of, report_of
+from epctx.fuzz.seeds import listed
+from epctx.fuzz.store import Setting
+from epctx.oracle import PROFILES, judge
+from epctx.run.runner import Runner
+from epctx.target import prepare
+from epctx.target.build import NATIVE
+from epctx.target.native import why_no_coverage
+
+FAKE = Path(__file__).parent.parent / "fakes" / "converting.h"
+CONVERTING = f"header:{FAKE}?namespace=converting&include={NATIVE}&include={NATIVE / 'ort'}"
+
+needs_clang = pytest.mark.skipif(bool(why_no_coverage()), reason=why_no_coverage())
+
+
+@pytest.mark.slow
+@needs_clang
+def test_a_fault_in_a_conversion_is_found_from_nothing_where_the_grammar_finds_none() -> None:
+    assert "safe.no-crash" in rounds(CONVERTING, "libfuzzer", 1 << 15).broken
+    launch, grammar = prepare(CONVERTING), Grammar((), listed_cases())
+    made = [case for number in range(8) for case in cases(grammar, 7, number)]
+    assert len(made) > 4000
+    with Runner(jobs=1) as runner:
+        verdicts = [judge(made[index], seen, PROFILES["spec"]) for index, seen in runner.run(launch, made)]
+    assert [v.case for v in verdicts if v.fails] == []
+
+
+@pytest.mark.slow
+@needs_clang
+def test_a_fault_that_only_a_sanitizer_sees_is_judged_under_it() -> None:
+    came = rounds("weak:percent-length", "libfuzzer", 1 << 11)
+    assert "heap-buffer-overflow in LooksDecoded" in came.broken["safe.no-crash"]
+
+
+@pytest.mark.slow
+@needs_clang
+def test_a_way_out_is_found() -> None:
+    came = rounds("weak:final-link-unchecked", "libfuzzer", 1 << 11, seeds=None)
+    assert came.broken.keys() >= {"contain.symlink-file", "safe.no-outside-read"}
+
+
+@pytest.mark.slow
+@needs_clang
+def test_a_round_comes_to_the_same_in_any_worker() -> None:
+    both = rounds("reference", "libfuzzer", 1 << 11, seeds=None, numbers=(0, 1))
+    assert both.broken == {}
+    first, second = (rounds("reference", "libfuzzer", 1 << 11, seeds=None, numbers=(number,)) for number in (0, 1))
+    assert both.cases == first.cases + second.cases
+    assert both.executions == first.executions + second.executions > len(listed())
+
+
+@pytest.mark.slow
+@needs_clang
+def test_a_call_that_hangs_is_a_case() -> None:
+    came = rounds("weak:blocks-on-fifo", "libfuzzer", 64, seeds=(encoded(3, 0, b"pipe"),))
+    assert "safe.no-hang" in came.broken
+
+
+def test_without_clang_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(TargetError, match=r"was not found: install it with its runtime \(on .* `apt install clang`"):
+        ready(Setting("reference", 1, "libfuzzer"))
+
+
+def test_what_is_no_library_cannot_be_fuzzed_so() -> None:
+    with pytest.raises(UsageError, match="The engine libfuzzer calls a library, and ep:bundled is none; choose another engine"):
+        ready(Setting("ep:bundled", 1, "libfuzzer"))
+
+
+def test_a_report_is_read_as_it_was_written() -> None:
+    records = b"".join(RECORD.pack(0, len(d)) + d + bytes(-len(d) % 8) for d in (b"abc", b"12345678", b""))
+    rest = records + b"what was there before"
+    assert report_of(HEAD_OF_REPORT.pack(7, len(records), 1, 0, b"") + rest) == (7, [b"abc", b"12345678", b""], None)
+    ended = HEAD_OF_REPORT.pack(7, len(records), 1, 4, b"wxyz rest") + rest
+    assert report_of(ended) == (8, [b"abc", b"12345678", b""], b"wxyz")
+
+
+def test_no_seed_for_libfuzzer_is_0_which_it_takes_for_none() -> None:
+    numbers = {number_of(1, batch, life) for batch in range(50) for life in range(3)}
+    assert len(numbers) == 150
+    assert min(numbers) > 0
+    assert all(len(data) > HEAD for data in FIRST)
