@@ -40,6 +40,8 @@ ROOT = b"/dev/shm/epctx-000000/4/3/2/1/world"
 
 LINKS = 40
 """Links that Linux follows in one resolution; the next one is ELOOP."""
+FEW_LINKS = 4
+"""Whoever follows more is looked at for going in a circle."""
 MANY_LINKS = 1000
 """Links after which even a patient resolver of its own must take a chain for a loop."""
 NAME_MAX = 255
@@ -382,6 +384,7 @@ class Tree:
         nodes, names = place.nodes, place.names
         saved = (nodes[:], names[:], place.links, place.leaf)
         pending = [part]
+        met: set[tuple[bytes, ...]] = set()
         place.leaf = place.leaf and part in (b"", b".")
         while pending:
             name = pending.pop()
@@ -415,7 +418,11 @@ class Tree:
                 continue
             elif (place.links + 1) > limit:
                 place.fault = "loop"
+            elif place.links > FEW_LINKS and (state := (*names, b"/", name, b"/", *pending)) in met:  # it goes round for ever
+                place.links, place.fault = limit, "loop"
             else:
+                if place.links > FEW_LINKS:
+                    met.add(state)
                 place.links += 1
                 place.leaf = True
                 if child.magic:
@@ -427,7 +434,7 @@ class Tree:
                     del nodes[1:]
                     names.clear()
                     place.magic = place.magic or child.text.startswith(b"/proc/")
-                pending.extend(reversed(components(child.text)))
+                pending.extend(reversed(path_parts(child.text)))
                 if not child.text:
                     place.fault = "missing"
             if place.fault:
