@@ -30,7 +30,7 @@ GROUP, LEAST = 16, 3
 FULL, ROOM = 1 << 14, 1 << 17
 """Bytes of requests after which a group is full, and that certainly fit into a socket: driver and keeper must not wait for each
 other to read."""
-PATIENCE = 0.25
+PATIENCE = 0.5
 """Seconds after which a call that has not come back is taken to hang."""
 USUAL = Limits()
 Way: TypeAlias = tuple[str, str, bool]
@@ -223,7 +223,12 @@ class Sweep:
             with contextlib.suppress(Exception):  # a fault of ours shows again, with its reason, when the case runs by itself
                 found[index] = self._seen(session, case, own, touched[at:end])
             at = end
-        return group[len(answers)] if len(answers) < len(group) else None
+        if len(answers) == len(group):
+            return None
+        stuck = group[len(answers)]
+        if stuck not in self._lost and len(self._cases[stuck].calls) == 1:
+            _restless(self._launch).update(_ways(self._cases[stuck]))
+        return stuck
 
     def _seen(
         self, session: Session, case: Case, answers: Sequence[bytes], touched: Sequence[tuple[Touched, ...]]
@@ -243,7 +248,7 @@ def _writes(case: Case) -> bool:
 
 @remembered(16)
 def _restless(_launch: Launch) -> set[Way]:
-    """The ways of calls that changed something in a sweep of this target: cases with others like them run by themselves then."""
+    """The ways of calls that changed something, or hung, in a sweep of this target: those like them run by themselves then."""
     return set()
 
 
