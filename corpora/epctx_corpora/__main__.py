@@ -1,4 +1,4 @@
-"""``python -m epctx_corpora freeze [FOLDER]``: write the frozen cases anew, after attacks or the specification were changed."""
+"""``python -m epctx_corpora freeze [FOLDER]``: write the corpora anew, after attacks or the specification were changed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from epctx.errors import EpctxError
-from epctx_corpora import CASES, freeze
+from epctx_corpora import HERE, freeze
 
 
 def main(arguments: list[str]) -> int:
     """Run the command; returns the exit code."""
     match arguments:
         case ["freeze"]:
-            folder = CASES
+            folder = HERE
         case ["freeze", given]:
             folder = Path(given)
         case _:

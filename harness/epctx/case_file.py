@@ -20,7 +20,7 @@ from epctx.case import FORMAT, Case, shown
 from epctx.case_check import validate
 from epctx.errors import CaseError
 
-__all__ = ["MAX_FILE", "contents", "dumps", "loads", "read", "schema", "validate", "write"]
+__all__ = ["MAX_FILE", "contents", "dumps", "files", "loads", "read", "schema", "validate", "write"]
 
 MAX_FILE = 16 << 20
 """Largest case file that is read, in bytes."""
@@ -93,6 +93,19 @@ def read(path: str | os.PathLike[str]) -> list[Case]:
             raise CaseError(f"{where}: the id {case.id} is already that of line {first}; an id names one case")
         cases.append(case)
     return cases
+
+
+def files(path: Path) -> list[Path]:
+    """The case files of a folder, by name; a path that is no folder is one of a case file. CaseError for a folder without any."""
+    if not path.is_dir():
+        return [path]
+    try:
+        found = sorted(entry for entry in path.iterdir() if entry.suffix in (".json", ".jsonl") and entry.name[0] != ".")
+    except OSError as error:
+        raise CaseError(f"{path}: cannot be read: {error.strerror}") from None
+    if not found:
+        raise CaseError(f"{path}: there is no case file in this folder; they are called .json (one case) or .jsonl")
+    return found
 
 
 def write(path: str | os.PathLike[str], cases: Iterable[Case]) -> None:

@@ -117,3 +117,4 @@ def test_families_are_installed() -> None:
         pytest.skip("epctx is on the path, but not installed")
     for name in bundled():
         assert installed[name] == f"epctx_attacks.{name.replace('-', '_')}:family"
+    assert installed["regressions"] == "epctx_corpora.finds:family"

@@ -102,7 +102,7 @@ def test_an_interrupt_ends_with_what_is_known(tmp_path: Path, monkeypatch: pytes
         (("--out", "{used}"), "is not empty; name a new directory"),
         (("--resume", "{used}"), "is not the directory of a campaign"),
         (("--resume", "{used}", "--seed", "1"), "leave the others out"),
-        (("--out", "{new}", "--dictionary", "{new}"), "name a text file in UTF-8"),
+        (("--out", "{new}", "--dictionary", "{new}"), "name a dictionary in"),
         (("weak:nobody", "--out", "{new}"), "There is no weak target"),
     ],
 )

@@ -39,7 +39,7 @@ from epctx.target import Launch
     "--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*', and the controls."
 )
 @click.option("--skip", "skips", multiple=True, metavar="'GLOB: REASON'", help="Do not run cases whose id matches.")
-@options.case_files("Run the cases of this .json or .jsonl file, and the controls.")
+@options.case_files("Run the cases of this .json or .jsonl file, or of all in this folder, and the controls.")
 @options.baselines
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails, and not only in ways that are known.")
 @click.option("--all", "everything", is_flag=True, help="Show every finding in full, also those that are known.")

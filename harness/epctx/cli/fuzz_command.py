@@ -18,6 +18,7 @@ from epctx.case import Sanitizer
 from epctx.cli import INTERRUPTED, options
 from epctx.errors import HarnessError, NothingRan, UsageError
 from epctx.fuzz.campaign import Campaign
+from epctx.fuzz.dictionary import read as read_dictionary
 from epctx.fuzz.engine import ENGINES, ready
 from epctx.fuzz.store import Setting, Store
 from epctx.report import campaign as report
@@ -27,7 +28,6 @@ from epctx.run.check import judging
 from epctx.run.runner import Runner
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-LONGEST_TOKEN = 4096
 ERRORS = 10
 """So many errors of the harness are told; of others it is told that they are."""
 DRAWN, TOLD = 0.25, 60.0
@@ -44,7 +44,12 @@ DRAWN, TOLD = 0.25, 60.0
     "--seed", type=click.IntRange(0, (1 << 31) - 1), metavar="N", help="What all cases follow from; by default a new one."
 )
 @click.option("--engine", type=click.Choice(list(ENGINES)), help="What makes the cases; by default the grammar.")
-@click.option("--dictionary", type=click.Path(path_type=Path), metavar="FILE", help="Try the lines of FILE as names, too.")
+@click.option(
+    "--dictionary",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Try the tokens of FILE.dict, or the lines of any other FILE, as names, too.",
+)
 @options.judging
 @options.jobs
 @options.boxing
@@ -126,22 +131,11 @@ def _store(
         return Store(resume, None)
     if out is None:
         raise UsageError("Say with --out DIR where findings are to be kept, or with --resume DIR which campaign is to go on.")
-    tokens = _tokens(dictionary) if dictionary else ()
+    tokens = read_dictionary(dictionary) if dictionary else ()
     seed = secrets.randbelow(1 << 31) if seed is None else seed
     setting = Setting(target or "reference", seed, engine or "grammar", profile, policies, tokens, __version__)
     ready(setting)  # what is not installed is told before anything is made
     return Store(out, setting)
-
-
-def _tokens(path: Path) -> tuple[str, ...]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--dictionary {path}: {error}; name a text file in UTF-8 with a name on each line.") from None
-    tokens = tuple(line for line in lines if line)
-    if not tokens or any(len(token) > LONGEST_TOKEN for token in tokens):
-        raise UsageError(f"--dictionary {path} holds no name, or one of more than {LONGEST_TOKEN} characters.")
-    return tokens
 
 
 def _more(setting: Setting, sanitizer: Sanitizer | None, unboxed: bool) -> list[str]:

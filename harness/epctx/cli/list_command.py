@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import click
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from epctx.attack import families
@@ -14,15 +12,12 @@ from epctx.cli import options
 from epctx.errors import UsageError
 from epctx.faults import read
 from epctx.oracle import POLICIES, PROFILES, RULES, Profile
-from epctx.report.console import Output, indented
+from epctx.report.rows import Row, show
 from epctx.report.terminal import COLOURS
 from epctx.run.select import matcher
 from epctx.target import kinds, weaknesses
 
-Row = tuple[str | Text, ...]
 WHAT = ("attacks", "cases", "rules", "targets", "weak", "profiles", "published")
-ROOM = 44
-"""Columns that the last cell of an entry needs to stand beside the others."""
 
 
 @click.command(short_help="List attacks, cases, rules, targets, weak targets, profiles or published faults.")
@@ -55,27 +50,7 @@ def command(what: str, only: str | None) -> None:
         rows = [row for row in rows if pattern.match(str(row[0]))]
         if not rows:
             raise UsageError(f"--only {only!r} matches none of the {what}.")
-    console = Output()
-    if not console.live:
-        for row in rows:
-            click.echo("\t".join(str(cell) for cell in row))
-        return
-    _print(console, [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows])
-
-
-def _print(console: Console, rows: Sequence[Sequence[Text]]) -> None:
-    """A table where its last column has room for some words on a line, else each last cell below the others."""
-    before = sum(2 + max(cell.cell_len for cell in column) for column in list(zip(*rows, strict=True))[:-1])
-    if before + ROOM <= console.width:
-        table = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-        return
-    for name, *others, last in rows:
-        name.stylize("bold")
-        console.print(Text("  ").join((name, *others)))
-        console.print(indented(last))
+    show(rows)
 
 
 def _attacks() -> Sequence[Row]:

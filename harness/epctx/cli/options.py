@@ -13,6 +13,7 @@ import click
 
 from epctx.attack import families
 from epctx.case import Case, Sanitizer
+from epctx.case_file import files as case_files_of
 from epctx.case_file import read
 from epctx.errors import UsageError
 from epctx.oracle import PROFILES, stances
@@ -78,7 +79,8 @@ def jobs(command: F) -> F:
 
 def case_files(help_text: str) -> Callable[[F], F]:
     """--cases."""
-    return click.option("--cases", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help=help_text)
+    path = click.Path(path_type=Path)
+    return click.option("--cases", "files", multiple=True, type=path, metavar="FILE|DIR", help=help_text)
 
 
 def baselines(command: F) -> F:
@@ -151,9 +153,9 @@ def prepared(target: str, console: Output, sanitizer: Sanitizer | None = None) -
 
 
 def read_cases(paths: Sequence[Path]) -> list[Case]:
-    """The cases of all these files; UsageError where two have the same id, or there is none."""
+    """The cases of all these files and folders of files; UsageError where two have the same id, or there is none."""
     cases: dict[str, Case] = {}
-    for path in paths:
+    for path in (file for given in paths for file in case_files_of(given)):
         for case in read(path):
             if case.id in cases:
                 raise UsageError(f"{path}: the id {case.id} occurs twice; ids are unique within a run.")
@@ -161,6 +163,14 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
     if not cases:
         raise UsageError(f"{', '.join(map(str, paths))}: there is no case in it.")
     return list(cases.values())
+
+
+def regressions() -> Path:
+    """The folder of regressions that comes with epctx. UsageError where that is not in its source tree."""
+    package = Path(str(files("epctx_corpora")))
+    if not (package.parent.parent / "pyproject.toml").is_file():
+        raise UsageError("Name a folder of your own; the regressions that come with epctx are changed in its source tree.")
+    return package / "regressions"
 
 
 def bundled_faults() -> Path:

@@ -23,7 +23,7 @@ from epctx.run.runner import Runner
 @options.judging
 @options.boxing
 @options.sanitizing
-@options.case_files("Look for CASE, an id, in this .json or .jsonl file.")
+@options.case_files("Look for CASE, an id, in this .json or .jsonl file, or in all of this folder.")
 def command(
     case: str,
     target: str,

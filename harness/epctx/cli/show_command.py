@@ -24,7 +24,7 @@ from epctx.spec import predict
     help="Whose rules for names the expectation is by.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the case as its JSON instead.")
-@options.case_files("Look for CASE, an id, in this .json or .jsonl file.")
+@options.case_files("Look for CASE, an id, in this .json or .jsonl file, or in all of this folder.")
 def command(case: str, platform: Platform, as_json: bool, files: tuple[Path, ...]) -> None:
     """Show CASE (an id, or a file with one case): the world as a tree, the calls, what is expected, and why."""
     chosen = options.find_case(case, files)

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from epctx.case import Case, Struct
+from epctx.case import Case, Name, Struct
 from epctx.case_file import dumps
 from epctx.errors import HarnessError, UsageError
 from epctx.fuzz.fingerprint import Sign
@@ -40,7 +40,7 @@ class Setting(Struct, frozen=True):
     engine: str = "grammar"
     profile: str | None = None
     policies: tuple[str, ...] = ()
-    dictionary: tuple[str, ...] = ()
+    dictionary: tuple[Name, ...] = ()
     """Names to try besides the usual ones."""
     epctx: str = ""
     format: int = FORMAT
