@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from epctx.case import Case, Sanitizer
+from epctx.case import Case, Sanitizer, raw
 from epctx.fuzz.batch import Batch
 from epctx.fuzz.encoding import WORLDS, decode, encoded
 from epctx.fuzz.rounds import Command, Rounds
@@ -54,7 +54,7 @@ class NativeEngine:
         first = None
         if self._rounds is None:
             made = prepare(launch.target, fuzzer=self.fuzzer)
-            tokens = [token.encode() for token in self._setting.dictionary]
+            tokens = [raw(token) for token in self._setting.dictionary]
             self._rounds = Rounds(keeper, made, self.command(made), [*words(), *tokens])
             inputs = [*FIRST, *(encoded(0, 0, token) for token in tokens)]
             inputs += listed() if self._seeds is None else self._seeds
