@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from epctx.fuzz.engine import ENGINES
@@ -12,6 +14,11 @@ from epctx.run import worker
 from epctx.run.lane import observe_all
 from epctx.run.runner import Runner
 from epctx.target import prepare
+from epctx.target.build import NATIVE
+
+FAKE = Path(__file__).parent.parent / "fakes" / "converting.h"
+CONVERTING = f"header:{FAKE}?namespace=converting&include={NATIVE}&include={NATIVE / 'ort'}"
+"""A loader with a fault behind a notation of its own."""
 
 
 class Came(msgspec.Struct):

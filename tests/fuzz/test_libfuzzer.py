@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.fuzz.running import rounds
+from tests.fuzz.running import CONVERTING, rounds
 
 from epctx.errors import TargetError, UsageError
 from epctx.fuzz import Grammar
@@ -19,11 +17,7 @@ from epctx.fuzz.store import Setting
 from epctx.oracle import PROFILES, judge
 from epctx.run.runner import Runner
 from epctx.target import prepare
-from epctx.target.build import NATIVE
 from epctx.target.native import why_no_coverage
-
-FAKE = Path(__file__).parent.parent / "fakes" / "converting.h"
-CONVERTING = f"header:{FAKE}?namespace=converting&include={NATIVE}&include={NATIVE / 'ort'}"
 
 needs_clang = pytest.mark.skipif(bool(why_no_coverage()), reason=why_no_coverage())
 
@@ -86,8 +80,8 @@ def test_what_is_no_library_cannot_be_fuzzed_so() -> None:
 def test_a_report_is_read_as_it_was_written() -> None:
     records = b"".join(RECORD.pack(0, len(d)) + d + bytes(-len(d) % 8) for d in (b"abc", b"12345678", b""))
     rest = records + b"what was there before"
-    assert report_of(HEAD_OF_REPORT.pack(7, len(records), 1, 0, b"") + rest) == (7, [b"abc", b"12345678", b""], None)
-    ended = HEAD_OF_REPORT.pack(7, len(records), 1, 4, b"wxyz rest") + rest
+    assert report_of(HEAD_OF_REPORT.pack(7, len(records), 1, 0, 9, b"") + rest) == (7, [b"abc", b"12345678", b""], None)
+    ended = HEAD_OF_REPORT.pack(7, len(records), 1, 4, 9, b"wxyz rest") + rest
     assert report_of(ended) == (8, [b"abc", b"12345678", b""], b"wxyz")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from epctx.case import Case, Sanitizer
 from epctx.errors import UsageError
 from epctx.fuzz import scenes
+from epctx.fuzz.atheris import AtherisEngine
 from epctx.fuzz.batch import Batch, Engine
 from epctx.fuzz.choices import Dice
 from epctx.fuzz.grammar import FAMILY, Grammar
@@ -53,6 +54,7 @@ ENGINES: dict[str, Callable[[Setting], Engine]] = {
     "grammar": GrammarEngine,
     "hypothesis": _hypothesis,
     "libfuzzer": LibFuzzerEngine,
+    "atheris": AtherisEngine,
 }
 """What makes an engine for a campaign, by name. UsageError where what it needs is not installed."""
 
@@ -76,7 +78,7 @@ def ready(setting: Setting) -> Sanitizer | None:
     made = engine(setting)
     if not isinstance(made, NativeEngine):
         return None
-    made.ready(setting.target)
+    made.ready()
     return made.sanitizer
 
 

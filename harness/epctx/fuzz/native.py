@@ -13,7 +13,7 @@ from typing import ClassVar
 from epctx.case import Case, Sanitizer, raw
 from epctx.fuzz.batch import Batch
 from epctx.fuzz.encoding import WORLDS, decode, encoded
-from epctx.fuzz.rounds import Command, Rounds
+from epctx.fuzz.rounds import Command, Round, Rounds
 from epctx.fuzz.seeds import listed, words
 from epctx.fuzz.store import Setting
 from epctx.run.keeper import Keeper
@@ -40,14 +40,16 @@ class NativeEngine:
         self._inputs: list[bytes] = []
         self._rounds: Rounds | None = None
 
-    @classmethod
-    def ready(cls, target: str) -> None:
-        """Build what is needed for a target. TargetError if this engine cannot be had here; BuildError; UsageError."""
-        prepare(target, fuzzer=cls.fuzzer)
+    def ready(self) -> None:
+        """Build what is needed for the target. TargetError if this engine cannot be had here; BuildError; UsageError."""
+        prepare(self._setting.target, fuzzer=self.fuzzer)
 
     @abstractmethod
     def command(self, launch: Launch) -> Command:
         """How the fuzzer is started for a target that was made ready for it."""
+
+    def check(self, came: Round) -> None:
+        """See that a round went as it should. TargetError if it did not."""
 
     def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
         """The round of that number: what looked wrong and what was new in it, and the calls that were made."""
@@ -60,6 +62,7 @@ class NativeEngine:
             inputs += listed() if self._seeds is None else self._seeds
             self._inputs, first = self._rounds.screen(inputs)
         came = self._rounds.run(self._setting.seed, number, self._runs, self._inputs)
+        self.check(came)
         if first is None or number:
             return Batch(_cases((*came.suspects, *came.fresh)), came.executions)
         # what the inputs themselves came to is told once, whichever worker makes the first batch

@@ -40,7 +40,7 @@ WRONG = 3
 """Exit code of a fuzzer that cannot start, and says why."""
 
 _REPORT_SIZE, _INPUT_SIZE = 1 << 20, 8200
-HEAD_OF_REPORT = struct.Struct(f"<4Q{_INPUT_SIZE}s")
+HEAD_OF_REPORT = struct.Struct(f"<5Q{_INPUT_SIZE}s")
 RECORD = struct.Struct("<II")
 
 
@@ -56,6 +56,8 @@ class Round(NamedTuple):
     """Those of the suspects that ended the process."""
     printed: str
     """The last that was printed."""
+    mutated: int
+    """How often a mutator was called that the harness itself brings along."""
 
 
 class Command(NamedTuple):
@@ -86,7 +88,7 @@ class Rounds:
         given, found = self._lay_out(inputs)
         report = os.memfd_create("epctx-report")
         os.ftruncate(report, _REPORT_SIZE)
-        done, suspects, ending, printed = 0, dict[bytes, None](), dict[bytes, None](), ""
+        done, mutated, suspects, ending, printed = 0, 0, dict[bytes, None](), dict[bytes, None](), ""
         try:
             with mmap.mmap(report, _REPORT_SIZE) as shared:
                 while len(ending) < lives:
@@ -97,6 +99,7 @@ class Rounds:
                     code, printed = self._live(report, flags)
                     executions, noted, last = report_of(bytes(shared))
                     done += executions
+                    mutated += HEAD_OF_REPORT.unpack_from(shared)[4]
                     suspects |= dict.fromkeys(noted)
                     if code == 0:
                         break
@@ -109,7 +112,7 @@ class Rounds:
             os.close(report)
             for plot in (*self._plots, self._files):
                 plot.lay_out()
-        return Round(done, (*suspects, *ending), tuple(fresh), tuple(ending), printed)
+        return Round(done, (*suspects, *ending), tuple(fresh), tuple(ending), printed, mutated)
 
     def screen(self, inputs: Sequence[bytes]) -> tuple[list[bytes], Round]:
         """Inputs without those whose names end the process, and what came of calls by all of them."""
@@ -188,7 +191,7 @@ def _end_of(process: Process) -> tuple[int, str]:
 
 def report_of(shared: bytes) -> tuple[int, list[bytes], bytes | None]:
     """What a report says: executions, inputs that looked wrong, and that of a call which did not come back."""
-    executions, used, _, running, data = HEAD_OF_REPORT.unpack_from(shared)
+    executions, used, _, running, _, data = HEAD_OF_REPORT.unpack_from(shared)
     noted, at = [], HEAD_OF_REPORT.size
     while at < HEAD_OF_REPORT.size + used:
         _, size = RECORD.unpack_from(shared, at)

@@ -18,6 +18,7 @@ struct ReportHead {
   std::atomic<uint64_t> used;     // bytes of records
   std::atomic<uint64_t> dropped;  // suspicious executions that are like those that were noted before
   std::atomic<uint64_t> running;  // size of the input of the call that is being made; 0: none is
+  std::atomic<uint64_t> mutated;  // calls of a mutator that the harness itself brings along
   char input[kLongestInput];      // that input
 };
 
