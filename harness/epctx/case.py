@@ -487,10 +487,21 @@ class Case(Struct, frozen=True):
         return self.id.partition("/")[0]
 
     @property
-    @remembered()
     def heavy(self) -> bool:
         """Whether the case costs seconds or gigabytes rather than microseconds."""
-        contents = [e.content for e in self.world.entries if isinstance(e, File) and e.content]
-        contents += [c.payload for c in self.calls if c.op == "write" and c.payload]
-        contents += [c.read_callback.content for c in self.calls if c.read_callback and c.read_callback.content]
-        return any(c.race for c in self.calls) or any((16 << 20) < c.size < (1 << 40) for c in contents)
+        if _holds_heavy(self.world):
+            return True
+        for call in self.calls:
+            answer = call.read_callback.content if call.read_callback else None
+            if call.race or _heavy(answer) or (call.op == "write" and _heavy(call.payload)):
+                return True
+        return False
+
+
+@remembered()
+def _holds_heavy(world: World) -> bool:
+    return any(_heavy(entry.content) for entry in world.entries if isinstance(entry, File))
+
+
+def _heavy(content: Content | None) -> bool:
+    return content is not None and (16 << 20) < content.size < (1 << 40)
