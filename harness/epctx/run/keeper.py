@@ -153,10 +153,11 @@ class Keeper:
         """Whether a driver has not been ended."""
         return session in self._drivers
 
-    def end(self) -> None:
-        """End the driver that was used last, if one is up."""
-        if self._drivers:
-            self._drivers.pop(0).end()
+    def end(self, session: Session | None = None) -> None:
+        """End a driver that is up, without ``session`` the one that was used last, if there is one."""
+        if session := session or self.session:
+            self._drivers.remove(session)
+            session.end()
 
     def _end_all(self) -> None:
         while self._drivers:

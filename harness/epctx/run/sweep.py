@@ -105,7 +105,7 @@ def _comes_late(keeper: Keeper, awaited: Awaited) -> bool:
     except BadReply:
         data = b""
     if not data:
-        session.process.kill()
+        keeper.end(session)
         return True
     return any(callback.late for callback in callbacks_in(data, session.bulk))
 
@@ -175,7 +175,7 @@ class Sweep:
             if last is not None:
                 ahead = None
         if not alive:
-            keeper.end()
+            keeper.end(session)
             if session.lookout:
                 found.clear()
         elif session.lookout and session.lookout.end(session.process.pid):
