@@ -116,9 +116,19 @@ def test_which_of_a_failing_callback_and_a_faulty_node_is_met_first_is_open(othe
         assert found.rule in ("model.attribute-bytes", "name.empty")
 
 
-@pytest.mark.parametrize("first", [Call("write", "good.bin", payload=Content("payload", 5000)), Call("write", "good.bin/")])
-def test_what_is_read_after_a_write_that_may_have_failed_is_open(first: Call) -> None:
-    world, calls = World((File("model/good.bin"),)), (first, Call("read", "good.bin"))
+@pytest.mark.parametrize(
+    ("first", "sure"),
+    [
+        (Call("write", "good.bin", payload=Content("payload", 5000)), False),  # more than may be written
+        (Call("write", "none/../model/good.bin", "caller"), False),
+        (Call("write", ((Piece("./", times=2040), Piece("model/good.bin"))), "caller"), False),
+        (Call("write", "none/../../outside/back/../good.bin"), False),
+        (Call("write", "good.bin/"), True),  # which is refused
+        (Call("write", "good.bin"), True),
+    ],
+)
+def test_what_is_read_after_a_write_that_may_have_failed_is_open(first: Call, sure: bool) -> None:
+    world = World((File("model/good.bin"), File("model/sub/inner.bin"), Link("outside/back", "../model/sub")))
+    calls = (first, Call("read", "good.bin"))
     _, found = predict(Case("spec/case", "", "hostile", (), world, calls, limits=Limits(file_size=4096)))
-    sure = first.name == "good.bin/"  # which is never written
     assert (found.outcome, found.content is None) == (("accept", False) if sure else ("either", True))

@@ -1,17 +1,39 @@
-"""``epctx bench``: what a judged case costs, beside the bare helper."""
+"""``epctx bench``: what a judged case costs, beside the bare helper; and how soon campaigns find something."""
 
 from __future__ import annotations
 
 import click
 from rich.table import Table
 
-from epctx.cli import options
+from epctx.cli import bench_fuzz_command, options
 from epctx.fuzz.rate import rate
 from epctx.report.console import Output
 from epctx.run.bench import bench
 
 
-@click.command(short_help="Measure what judging a case costs.")
+class Measurements(click.Group):
+    """Measurements, the first of which need not be named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, with the name of the first measurement where there is none."""
+        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else ["cases", *args])
+
+
+@click.group(cls=Measurements, short_help="Measure what judging a case costs, and how soon campaigns find something.")
+def command() -> None:
+    """Measure epctx itself. Without the name of a measurement it is `cases`: what judging a case costs.
+
+    \b
+    epctx bench weak:S7   judged cases a second, beside the bare helper
+    epctx bench fuzz      how soon campaigns find faults that are known
+    """
+
+
+command.add_command(bench_fuzz_command.command, "fuzz")
+
+
+@command.command("cases", short_help="Measure what judging a case costs.")
 @click.argument("targets", nargs=-1)
 @click.option(
     "--seconds",
@@ -21,7 +43,7 @@ from epctx.run.bench import bench
     metavar="N",
     help="How long each figure is measured.",
 )
-def command(targets: tuple[str, ...], seconds: float) -> None:
+def cases(targets: tuple[str, ...], seconds: float) -> None:
     """Measure TARGETS (by default weak:S7 and reference): reads of the bare helper in a C++ loop, and judged cases on one worker,
     listed ones and those of a campaign.
 

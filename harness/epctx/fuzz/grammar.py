@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from epctx.attack import BRISK, STANDARD, Allocator, Source, node
+from epctx.attack import BRISK, STANDARD, Allocator, Op, Source, node
 from epctx.case import Attribute, Call, Callback, Case, Content, Entry, File, Limits, Link, Model, Name, Node, Resize, World
 from epctx.case_check import validate
 from epctx.errors import CaseError
@@ -26,16 +26,16 @@ FAMILY = "fuzz"
 CLIMBS = 4
 """So many ``..`` in all texts of a case never leave the margin, however they are taken; with more the case is checked."""
 
-STANDARD_WORLD, PLAIN_MODEL, LIMITS = World(STANDARD), Model(), Limits()
+STANDARD_WORLD, PLAIN_MODEL, LIMITS = scenes.PLAIN.world, Model(), Limits()
 AT_ONCE = Limits(seconds=1)
 """What threads have not done in that time is stuck."""
 
 AIMS = bag((3, "inside"), (6, "outside"), (2, "absolute"), (2, "strung"), (6, "foreign"))
 """What names lead to in a world that has nothing special."""
-AIMS_AT_ENTRIES = bag((2, "inside"), (3, "outside"), (14, "entry"), (1, "absolute"), (1, "strung"), (2, "foreign"))
+AIMS_AT_ENTRIES = bag((2, "inside"), (3, "outside"), (12, "entry"), (1, "absolute"), (1, "strung"), (5, "foreign"))
 AIMS_OF_CALLERS = bag((2, "inside"), (2, "outside"), (3, "absolute"), (2, "entry"), (1, "foreign"))
 BEHIND_LINKS = bag(
-    (12, ""),
+    (8, ""),
     (3, "secret.bin"),
     (2, "good.bin"),
     (1, "inner.bin"),
@@ -47,9 +47,9 @@ BEHIND_LINKS = bag(
     (1, "../new.bin"),
     (1, "sub/inner.bin"),
 )
-"""How names go on behind a link, which may be one to a directory."""
+"""How names go on behind a link to a directory."""
 BEHIND_OTHERS = bag((16, ""), (1, ".."), (1, "new.bin"), (1, "../good.bin"))
-OPS = bag((10, "read"), (6, "write"))
+OPS: tuple[Op, ...] = bag((10, "read"), (7, "write"))
 CALLS = bag((12, 1), (2, 2), (1, 3))
 ALLOCATORS: tuple[Allocator, ...] = bag((8, "default"), (2, "caller"), (1, "null"), (1, "error"))
 FILE_SIZES = (0, 1, 64, 95, 1000, 4096)
@@ -88,7 +88,7 @@ class Grammar:
         aim = pick(choices, AIMS_OF_CALLERS if caller else AIMS_AT_ENTRIES if entries else AIMS)
         if aim == "entry" and entries:
             entry = pick(choices, entries)
-            behind = pick(choices, BEHIND_LINKS if type(entry) is Link else BEHIND_OTHERS)
+            behind = pick(choices, BEHIND_LINKS if type(entry) is Link and ".bin" not in entry.to else BEHIND_OTHERS)
             return paths.way(choices, start, str(entry.path), behind)
         if aim == "outside":
             return paths.way(choices, start, pick(choices, OUTSIDE))
@@ -139,8 +139,8 @@ class Grammar:
         caller = source == "caller"
         odd = choices.below(24)
         name = None if odd == 23 else self.name(choices, scene.cwd if caller else "model", scene.entries, caller)
-        asked = choices.below(8)  # own callback, the other's, or both
-        own, other = asked in (4, 5, 7), asked in (6, 7)
+        asked = choices.below(16)  # its own callback, the other's, or both
+        own, other = asked in (11, 12, 13, 15), asked in (14, 15)
         read = scripts.callback(choices, "read") if (own if op == "read" else other) else None
         write = scripts.callback(choices, "write") if (own if op == "write" else other) else None
         # what comes late is waited for

@@ -23,30 +23,10 @@ OUTSIDE = (
     "outside/none/new.bin",
 )
 """What they may aim at outside of it, where the first and the fourth are canaries that every world has."""
-LITERAL = (
-    "a..b",
-    "..foo",
-    "...",
-    " good.bin",
-    "good.bin ",
-    "GOOD.BIN",
-    "good\n.bin",
-    "\x1b[31mgood.bin",
-    "~",
-    "$HOME",
-    "${HOME}.bin",
-    "%2e",
-    "good%2ebin",
-    "*",
-    "[g]ood.bin",
-    "sub\\inner.bin",
-    "..\\new.bin",
-    "C:good.bin",
-    "CON",
-    "aux.bin",
-    "good.bin.",
-    "good.bin::$DATA",
-    "größe 模型.bin",
+LITERAL = bag(
+    *((2, name) for name in ("a..b", " good.bin", "good.bin ", "GOOD.BIN", "~", "$HOME", "%2e", "good%2ebin", "sub\\inner.bin")),
+    *((1, name) for name in ("..foo", "...", "good\n.bin", "\x1b[31mgood.bin", "${HOME}.bin", "~root", "*", "[g]ood.bin")),
+    *((1, name) for name in ("..\\new.bin", "C:good.bin", "CON", "aux.bin", "good.bin.", "good.bin::$DATA", "größe 模型.bin")),
 )
 """Names of one component that mean just what they say, and something else to a shell, a browser, a person, or Windows."""
 WITH_NUL: tuple[Name, ...] = (

@@ -37,7 +37,7 @@ def _scene(given: str, cwd: str = "", *around: Entry) -> Scene:
 
 PLAIN = Scene()
 BARE = bag(
-    (30, PLAIN),
+    (42, PLAIN),
     (3, _scene("model.onnx", "model")),
     (2, _scene("./model.onnx", "model")),
     (2, _scene("model/model.onnx")),
@@ -52,7 +52,7 @@ BARE = bag(
 """How the runtime was given the model, in which working directory."""
 _AROUND = {(bare.given, bare.cwd): bare.world.entries for bare in BARE}
 
-SIZES = bag((16, 96), *((1, size) for size in (0, 1, 63, 1023, 1024, 1025, 4095, 4096, 4097, 8193, 65535, 65536)))
+SIZES = bag((24, 96), *((1, size) for size in (0, 1, 63, 1023, 1024, 1025, 4095, 4096, 4097, 8193, 65535, 65536)))
 """Sizes of contents: mostly a plain one, else around the edges of buffers."""
 CANARY_SIZES = bag((8, 96), (1, 0), (1, 4096))
 """Sizes of files that may lie outside of the model directory."""
@@ -170,14 +170,14 @@ def _socket(choices: Choices, sizes: Sequence[int]) -> tuple[Entry, ...]:
 
 KINDS: tuple[Maker, ...] = bag(
     (14, _link),
-    (5, _dangling),
+    (8, _dangling),
     (2, _chain),
     (1, _loop),
     (2, _directory),
     (5, _file),
-    (2, _literal),
+    (4, _literal),
     (2, _hard_link),
-    (3, _fifo),
+    (5, _fifo),
     (1, _socket),
 )
 

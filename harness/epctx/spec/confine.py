@@ -97,11 +97,9 @@ def _confined(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
     if tree.folded:  # a property of the file system, not of names: a directory may be told to mind case
         doubt = doubt or f"{text} is there only where case does not count"
     if doubt:
-        found = doubtful(found, doubt, rule)
+        found = _doubted(scene, found, doubt, rule)
         if found.outcome == "refuse":
             found = _by_steps(scene, case, call, name, found, stepped, text)
-        if scene.written is not None:
-            scene.written = (*scene.written[:2], False)
     elif place.lexical and found.outcome == "refuse" and found.status is not None:
         found = msgspec.structs.replace(found, status=None)  # the kernel finds no such path, whatever it would name by its text
     return found
@@ -112,7 +110,7 @@ def _by_steps(scene: Scene, case: Case, call: Call, name: bytes, refused: Expect
     if stepped is None:
         return refused
     found = gates(scene, case, call, name, stepped, text)
-    return refused if found.outcome == "refuse" else doubtful(found, refused.why, refused.rule)
+    return refused if found.outcome == "refuse" else _doubted(scene, found, refused.why, refused.rule)
 
 
 def _broken_off(
@@ -184,10 +182,15 @@ def trusted(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> Exp
         return found
     if found.outcome == "refuse" and slashed != name:
         found = _as_given(scene, case, call, slashed, text)
+    # whoever is trusted asks the system, which need not be Windows where the rules of Windows are tested
+    return _doubted(scene, found, f"what {text} means is the system's affair")
+
+
+def _doubted(scene: Scene, found: Expect, why: str, rule: str | None = None) -> Expect:
+    """``doubtful``, and so is what is written."""
     if scene.written is not None:
         scene.written = (*scene.written[:2], False)
-    # whoever is trusted asks the system, which need not be Windows where the rules of Windows are tested
-    return doubtful(found, f"what {text} means is the system's affair")
+    return doubtful(found, why, rule)
 
 
 def _as_given(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> Expect:
@@ -197,7 +200,7 @@ def _as_given(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
     if len(name) >= PATH_MAX - SLACK or place.fault == "too-long":
         refused = refuse("name.too-long", f"{text} is longer than the system takes")
         new = call.op == "write" and place.fault == "missing" and len(place.rest) == 1
-        return refused if place.fault and not new else doubtful(gates(scene, case, call, name, place, text), refused.why)
+        return refused if place.fault and not new else _doubted(scene, gates(scene, case, call, name, place, text), refused.why)
     if place.fault == "loop":
         return refuse("contain.symlink-loop", f"{text} leads through a loop of links, or more than {place.links} of them")
     if place.fault == "denied":
@@ -205,7 +208,8 @@ def _as_given(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
     if place.fault and b".." in place.rest:
         by_text = tree.walk(tree.start, normal(place.names, place.rest))
         if not by_text.fault:  # a loader that normalises finds what the kernel does not
-            return doubtful(gates(scene, case, call, name, by_text, text), f"{text} takes `..` after what is no directory")
+            found = gates(scene, case, call, name, by_text, text)
+            return _doubted(scene, found, f"{text} takes `..` after what is no directory")
     if call.op == "write":
         leaf = tree.walk(start, parts, follow=False)
         if not leaf.fault and leaf.nodes[-1].kind == "link":

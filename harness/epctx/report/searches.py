@@ -1,0 +1,63 @@
+"""What campaigns search, and how fast, in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from rich.table import Table
+
+from epctx.fuzz.bench import Searches
+from epctx.fuzz.rate import Rate
+
+COLUMNS = ("weak target", "engine", "found", "executions, median", "worst", "seconds, median", "worst")
+RATES = ("target", "engine", "executions a second", "on two workers", "bare calls a second", "of bare")
+
+
+Measured: TypeAlias = tuple[str, str, Rate]
+"""A target, an engine, and the rate of its campaign."""
+
+
+def table(searches: Sequence[Searches], rates: Sequence[Measured]) -> list[Table]:
+    """The tables for a terminal, those that have rows."""
+    return [_rich(head, rows) for head, rows in ((COLUMNS, list(map(cells, searches))), (RATES, list(map(_rate, rates)))) if rows]
+
+
+def markdown(searches: Sequence[Searches], rates: Sequence[Measured]) -> str:
+    """The same for a page."""
+    parts = [_markdown(RATES, list(map(_rate, rates)))] if rates else []
+    return "\n".join([*parts, _markdown(COLUMNS, list(map(cells, searches)))])
+
+
+def cells(one: Searches) -> tuple[str, ...]:
+    """A row: where more than half of the searches found nothing, the median is above the cap; where one did, the worst is."""
+    capped = f"> {one.most:,}"
+    executions = [one.middle(lambda first: first.executions), one.worst(lambda first: first.executions)]
+    seconds = [one.middle(lambda first: first.seconds), one.worst(lambda first: first.seconds)]
+    return (
+        one.target,
+        one.engine,
+        f"{one.found} of {len(one.firsts)}",
+        *(capped if value is None else f"{value:,.0f}" for value in executions),
+        *("" if value is None else f"{value:.2f}" for value in seconds),
+    )
+
+
+def _rate(one: Measured) -> tuple[str, ...]:
+    target, engine, rate = one
+    return target, engine, f"{rate.one:,.0f}", f"{rate.two:,.0f}", f"{rate.bare:,.0f}", f"{rate.ratio:.2f}"
+
+
+def _rich(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for index, column in enumerate(head):
+        table.add_column(column, justify="left" if index < 2 else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---" if index < 2 else "---:" for index in range(len(head))]
+    lines = [head, rule, *((f"`{target}`", *others) for target, *others in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
