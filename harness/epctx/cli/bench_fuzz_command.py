@@ -12,11 +12,10 @@ from rich.text import Text
 
 from epctx.cli import INTERRUPTED, options
 from epctx.errors import NothingRan, UsageError
-from epctx.fuzz.bench import CHOSEN, Searches, lacking, reachable, searches
+from epctx.fuzz.bench import CHOSEN, Pace, Searches, lacking, pace, reachable, searches
 from epctx.fuzz.engine import ENGINES
-from epctx.fuzz.rate import rate
 from epctx.report.console import Output, plural
-from epctx.report.searches import Measured, cells, markdown, table
+from epctx.report.searches import cells, markdown, table
 from epctx.run.runner import Runner
 from epctx.run.select import matcher
 from epctx.target import Weakness
@@ -75,7 +74,7 @@ def command(
             usable.append(name)
     if not usable:
         raise NothingRan("None of the engines can be used here.")
-    found, fast = dict[tuple[str, str], Searches](), list[Measured]()
+    found, fast = dict[tuple[str, str], Searches](), list[Pace]()
     interrupted = False
     with Runner(jobs=1, box="none" if unboxed else None) as runner:
         try:
@@ -83,7 +82,7 @@ def command(
                 launch = options.prepared(MEASURED, console)
                 for name in usable:
                     with console.busy(f"measuring the rate of {name}"):
-                        fast.append((MEASURED, name, rate(launch, seconds, name)))
+                        fast.append(pace(runner, launch, name, seconds))
             for weakness, name in itertools.product(weak, usable):
                 for searched in _shown(console, searches(runner, weakness, name, seeds, most), weakness, name, seeds):
                     found[weakness.name, name] = searched

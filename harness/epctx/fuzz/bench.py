@@ -3,6 +3,7 @@ known."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
@@ -13,14 +14,15 @@ from epctx.case import Struct
 from epctx.errors import TargetError, UsageError
 from epctx.fuzz.engine import engine, ready
 from epctx.fuzz.store import Setting
-from epctx.fuzz.work import Order, order_of
+from epctx.fuzz.work import Order, order_of, unpacked, work
 from epctx.oracle import judge
 from epctx.run import worker
+from epctx.run.bench import bare
 from epctx.run.check import judging
 from epctx.run.runner import Runner
 from epctx.run.selftest import POLICIES
 from epctx.run.sweep import observe_by_world
-from epctx.target import Weakness, prepare, weaknesses
+from epctx.target import Launch, Weakness, prepare, weaknesses
 
 CHOSEN = (
     "prefix-containment",
@@ -41,6 +43,8 @@ CHOSEN = (
     "cuts-name-at-nul",
 )
 """The weak targets that are searched unless others are named: the classic ones first, then some of each kind of fault."""
+TURNS = 3
+"""How often bare reads and campaigns take turns."""
 PART = 96
 """So many cases are run before it is asked whether one of them is a finding."""
 
@@ -78,6 +82,15 @@ class Searches(Struct, frozen=True):
         return max(map(what, self.firsts)) if self.found == len(self.firsts) else None
 
 
+class Pace(Struct, frozen=True):
+    """Executions a second of an engine's campaign on one worker, and bare reads of the same target in a C++ loop."""
+
+    target: str
+    engine: str
+    executions: float
+    bare: float
+
+
 def reachable() -> list[Weakness]:
     """The weak targets that can be searched: helpers whose fault shows without a sanitizer."""
     return [weakness for weakness in weaknesses() if weakness.of == "helper" and weakness.sanitizer is None]
@@ -102,6 +115,22 @@ def searches(runner: Runner, weakness: Weakness, name: str, seeds: int, most: in
         order = msgspec.msgpack.encode(Order(launch, profile, Setting(launch.target, seed, name)))
         firsts += (msgspec.msgpack.decode(runner.call(search, order, weakness.breaks, most), type=First),)
         yield Searches(weakness.name, name, most, firsts)
+
+
+def pace(runner: Runner, launch: Launch, name: str, seconds: float) -> Pace:
+    """Measure an engine for about ``seconds``, and a batch in each turn at least: bare reads and campaigns take turns."""
+    profile = judging(launch, runner.conditions(launch), "hardened", POLICIES)
+    order = msgspec.msgpack.encode(Order(launch, profile, Setting(launch.target, 1, name)))
+    numbers = itertools.count()
+    runner.call(work, order, next(numbers))  # all is up, and caches are warm
+    turns: list[tuple[float, float]] = []
+    for _ in range(TURNS):
+        reads, done, start = bare(launch, seconds / TURNS), 0, time.perf_counter()
+        while not done or time.perf_counter() - start < seconds / TURNS:
+            done += unpacked(runner.call(work, order, next(numbers))).executions
+        turns.append((done / (time.perf_counter() - start), reads))
+    executions, bares = zip(*turns, strict=True)
+    return Pace(launch.target, name, median(executions), median(bares))
 
 
 # --- in the worker ----------------------------------------------------------------------------------------------------------

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from rich.table import Table
 
-from epctx.fuzz.bench import Searches
-from epctx.fuzz.rate import Rate
+from epctx.fuzz.bench import Pace, Searches
 
 COLUMNS = ("weak target", "engine", "found", "executions, median", "worst", "seconds, median", "worst")
-RATES = ("target", "engine", "executions a second", "on two workers", "bare calls a second", "of bare")
+PACES = ("target", "engine", "executions a second", "bare reads a second", "ratio")
 
 
-Measured: TypeAlias = tuple[str, str, Rate]
-"""A target, an engine, and the rate of its campaign."""
-
-
-def table(searches: Sequence[Searches], rates: Sequence[Measured]) -> list[Table]:
+def table(searches: Sequence[Searches], paces: Sequence[Pace]) -> list[Table]:
     """The tables for a terminal, those that have rows."""
-    return [_rich(head, rows) for head, rows in ((COLUMNS, list(map(cells, searches))), (RATES, list(map(_rate, rates)))) if rows]
+    return [_rich(head, rows) for head, rows in ((COLUMNS, list(map(cells, searches))), (PACES, list(map(_pace, paces)))) if rows]
 
 
-def markdown(searches: Sequence[Searches], rates: Sequence[Measured]) -> str:
+def markdown(searches: Sequence[Searches], paces: Sequence[Pace]) -> str:
     """The same for a page."""
-    parts = [_markdown(RATES, list(map(_rate, rates)))] if rates else []
+    parts = [_markdown(PACES, list(map(_pace, paces)))] if paces else []
     return "\n".join([*parts, _markdown(COLUMNS, list(map(cells, searches)))])
 
 
@@ -43,9 +37,8 @@ def cells(one: Searches) -> tuple[str, ...]:
     )
 
 
-def _rate(one: Measured) -> tuple[str, ...]:
-    target, engine, rate = one
-    return target, engine, f"{rate.one:,.0f}", f"{rate.two:,.0f}", f"{rate.bare:,.0f}", f"{rate.ratio:.2f}"
+def _pace(one: Pace) -> tuple[str, ...]:
+    return one.target, one.engine, f"{one.executions:,.0f}", f"{one.bare:,.0f}", f"{one.executions / one.bare:.2f}"
 
 
 def _rich(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
