@@ -172,7 +172,7 @@ KINDS: tuple[Maker, ...] = bag(
     (14, _link),
     (8, _dangling),
     (2, _chain),
-    (1, _loop),
+    (2, _loop),
     (2, _directory),
     (5, _file),
     (4, _literal),
