@@ -12,6 +12,7 @@ from epctx import case_file
 from epctx.case import Call, Case, File, Link, World
 from epctx.cli import main, options
 from epctx.fuzz import corpus
+from epctx.fuzz.encoding import HEAD, decode, encoded
 from epctx.fuzz.store import Found, Setting, Store
 from epctx.observation import Observation
 from epctx.spec import predict
@@ -102,6 +103,22 @@ def test_what_fails_in_the_same_way_is_dropped_and_the_rest_shrunk(tmp_path: Pat
     assert len(left["own/two"].world.entries) <= 2
     assert left["own/two"].expect == predict(left["own/two"])
     assert sorted(became(epctx("minimise", own, WEAK, "--profile", "spec", "--jobs", "1"))) == ["kept", "passes"]
+
+
+def test_cases_are_inputs_of_fuzzers_and_back(tmp_path: Path) -> None:
+    exact = decode(encoded(0, 0, b"../outside/secret.bin"))
+    assert exact
+    given, inputs, back = files(tmp_path / "given", exact, LONGER), tmp_path / "inputs", tmp_path / "back"
+    result = epctx("encode", given, "--into", inputs)
+    assert result.output.endswith(" of 2 cases, 1 of them exactly\n")
+    written = {path.read_bytes() for path in inputs.iterdir()}
+    assert encoded(0, 0, b"../outside/secret.bin") in written
+    assert {data[HEAD:] for data in written} == {b"../outside/secret.bin", b"./link"}
+    (inputs / "none").write_bytes(b"\0")
+    result = epctx("decode", inputs, "--into", back)
+    assert result.output.endswith(f"of {len(written) + 1} inputs, 1 of which are no case\n")
+    assert exact in corpus.read(back).values()
+    assert len(corpus.read(back)) == len(written)
 
 
 def test_a_list_has_a_line_for_each_case(tmp_path: Path) -> None:

@@ -94,6 +94,34 @@ def list_(folder: Path | None) -> None:
     show([(case.id, case.intent, calls[n], case.summary) for n, case in enumerate(cases)])
 
 
+@command.command("encode")
+@click.argument("finds", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--into", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder of inputs.")
+def encode(finds: tuple[Path, ...], into: Path) -> None:
+    """Write FINDS, as `add` takes them, as inputs of native fuzzers: a file for each.
+
+    Such an input has one call in a world of a few; what is no such case becomes the cases nearest to it, by its names.
+    """
+    cases = [case for path in finds for case, _ in corpus.finds(path)]
+    inputs, exact = corpus.as_inputs(cases)
+    corpus.write_inputs(into, inputs)
+    told = f"{plural(len(inputs), 'input')} in {into}, of {plural(len(cases), 'case')}, {exact:,} of them exactly"
+    Output().print(Text(told), soft_wrap=True)
+
+
+@command.command("decode")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--into", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder of cases.")
+def decode(inputs: tuple[Path, ...], into: Path) -> None:
+    """Write INPUTS of native fuzzers, files or folders of them, as cases: a file for each."""
+    files = [file for path in inputs for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    cases, none = corpus.of_inputs(files)
+    for case in cases:
+        corpus.write(into, case)
+    told = f"{plural(len(cases), 'case')} in {into}, of {plural(len(files), 'input')}, {none:,} of which are no case"
+    Output().print(Text(told), soft_wrap=True)
+
+
 def _cases(folder: Path) -> list[Case]:
     found = list(corpus.read(folder).values())
     if not found:

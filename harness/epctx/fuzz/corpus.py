@@ -6,6 +6,7 @@ the specification says of it is written down with it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 from epctx import case_file
 from epctx.case import Case
 from epctx.errors import UsageError
+from epctx.fuzz.encoding import decode, encode, nearest
 from epctx.fuzz.fingerprint import Sign, fingerprint, signs
 from epctx.fuzz.look import look, unpacked
 from epctx.fuzz.store import Found, Setting, Store
@@ -172,6 +174,41 @@ def add(folder: Path, given: Iterable[tuple[Case, Found | None]]) -> Iterator[Ch
 
 def _size(case: Case) -> tuple[int, int]:
     return len(case.calls), len(case_file.dumps(same(case)))
+
+
+# --- inputs of fuzzers ------------------------------------------------------------------------------------------------------
+
+
+def as_inputs(cases: Iterable[Case]) -> tuple[set[bytes], int]:
+    """The inputs of a fuzzer that are these cases, or their names by calls that are like theirs; and how many of them are exact."""
+    inputs: set[bytes] = set()
+    exact = 0
+    for case in cases:
+        data = encode(case)
+        exact += data is not None
+        inputs.update([data] if data is not None else nearest(case))
+    return inputs, exact
+
+
+def write_inputs(folder: Path, inputs: Iterable[bytes]) -> None:
+    """Write inputs into a folder, each under its digest, as fuzzers do. UsageError if that cannot be."""
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for data in inputs:
+            (folder / hashlib.sha1(data, usedforsecurity=False).hexdigest()).write_bytes(data)
+
+
+def of_inputs(paths: Iterable[Path]) -> tuple[list[Case], int]:
+    """The cases that files of inputs are, and how many of those are none. UsageError for one that cannot be read."""
+    made: dict[str, Case] = {}
+    none = 0
+    for path in paths:
+        case = decode(case_file.contents(str(path)))
+        if case is None:
+            none += 1
+        else:
+            made[case.id] = case
+    return list(made.values()), none
 
 
 # --- minimise ---------------------------------------------------------------------------------------------------------------
