@@ -180,7 +180,7 @@ def _size(case: Case) -> tuple[int, int]:
 
 
 def as_inputs(cases: Iterable[Case]) -> tuple[set[bytes], int]:
-    """The inputs of a fuzzer that are these cases, or their names by calls that are like theirs; and how many of them are exact."""
+    """The inputs of a fuzzer that are these cases, or their names by calls that are like theirs; and how many are exact."""
     inputs: set[bytes] = set()
     exact = 0
     for case in cases:
