@@ -117,6 +117,17 @@ def test_ways_that_are_one_to_a_person_become_one(way: str) -> None:
     assert (str(link.path), link.to) == (f"model/{case.calls[0].name}", "../outside/secret.bin")
 
 
+def test_a_file_with_a_special_name_is_one_as_any_other() -> None:
+    entry = File("model/sub/..\\new.bin")
+    long = Case("fuzz/1-6", "A case.", "hostile", (), World((entry,)), (Call("read", "sub/../sub/..\\new.bin"),))
+
+    def there(case: Case) -> bool:
+        return any(str(e.path) == f"model/{case.calls[0].name}" for e in case.world.entries)
+
+    case = shrink(long, lambda candidates: [there(c) or c.calls[0].name == long.calls[0].name for c in candidates])
+    assert (case.world.entries, case.calls[0].name) == ((File("model/good.bin"),), "good.bin")
+
+
 def test_a_node_of_a_model_becomes_a_read() -> None:
     names = ("good.bin", "a/../../outside/secret.bin")
     nodes = tuple(node(name) for name in names)

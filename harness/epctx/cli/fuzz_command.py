@@ -8,12 +8,14 @@ import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.live import Live
 from rich.text import Text
 
 from epctx import __version__
+from epctx.box import Strength
 from epctx.case import Sanitizer
 from epctx.cli import INTERRUPTED, options
 from epctx.errors import HarnessError, NothingRan, UsageError
@@ -26,6 +28,9 @@ from epctx.report.campaign import Course
 from epctx.report.console import Output
 from epctx.run.check import judging
 from epctx.run.runner import Runner
+
+if TYPE_CHECKING:
+    from epctx.fuzz.cluster import Cluster
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 ERRORS = 10
@@ -50,6 +55,7 @@ DRAWN, TOLD = 0.25, 60.0
     metavar="FILE",
     help="Try the tokens of FILE.dict, or the lines of any other FILE, as names, too.",
 )
+@click.option("--cluster", metavar="WHERE", help="Use the workers of a Dask cluster: local, or tcp://HOST:PORT of a scheduler.")
 @options.judging
 @options.jobs
 @options.boxing
@@ -63,6 +69,7 @@ def command(
     seed: int | None,
     engine: str | None,
     dictionary: Path | None,
+    cluster: str | None,
     profile_name: str | None,
     policies: tuple[str, ...],
     jobs: int,
@@ -84,17 +91,32 @@ def command(
     with console.busy(f"making the engine {setting.engine} ready"):
         sanitizer = sanitizer or ready(setting)
     launch = options.prepared(setting.target, console, sanitizer)
-    with Runner(jobs=jobs, box="none" if unboxed else None) as runner:
-        conditions = runner.conditions(launch)
+    with _workers(cluster, setting, jobs, "none" if unboxed else None, sanitizer) as workers:
+        conditions = workers.conditions(launch)
         profile = judging(launch, conditions, setting.profile, setting.policies)
         more = _more(setting, sanitizer, unboxed)
-        campaign = Campaign(runner, launch, profile, store, conditions.ort, more)
+        campaign = Campaign(workers, launch, profile, store, conditions.ort, more)
         console.print(Text.assemble(("epctx fuzz ", "bold"), f"{setting.target}, profile {profile.name}, seed {setting.seed}"))
         console.print(Text(conditions.box, style="dim" if conditions.strength != "none" else "bold yellow"))
-        course = Course(store.state, store.found(), jobs, seconds, most, time.monotonic())
+        course = Course(store.state, store.found(), workers.jobs, seconds, most, time.monotonic())
         interrupted = _run(console, campaign, course, store)
     report.conclusion(console, course, setting.target, store.directory, time.monotonic())
     sys.exit(INTERRUPTED if interrupted else _code(course))
+
+
+def _workers(
+    cluster: str | None, setting: Setting, jobs: int, box: Strength | None, sanitizer: Sanitizer | None
+) -> Runner | Cluster:
+    """Those who do the work: processes of this one, or workers of a cluster."""
+    if cluster is None:
+        return Runner(jobs=jobs, box=box)
+    if cluster != "local" and not re.fullmatch(r"(tcp|tls)://.+:\d+", cluster):
+        raise UsageError(f"--cluster {cluster!r} is no cluster; write local, or the address of a scheduler as tcp://HOST:PORT.")
+    try:
+        from epctx.fuzz.cluster import Cluster
+    except ImportError:
+        raise UsageError("--cluster needs Dask; install it with `pip install 'epctx[cluster]'`.") from None
+    return Cluster(cluster, setting, jobs=jobs, box=box, sanitizer=sanitizer)
 
 
 def _code(course: Course) -> int:

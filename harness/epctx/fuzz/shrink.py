@@ -48,8 +48,8 @@ MOST = 1500
 
 WORD = "a"
 """What a component becomes of which no letter matters."""
-MODEL = "model.onnx"
-"""The name of every model."""
+MODEL, GOOD = "model.onnx", "good.bin"
+"""The name of every model, and of the file beside it that is plainest."""
 LONG = 16
 """A component that is no longer is tried without each of its letters."""
 KEYS = ("payload", "answer")
@@ -314,6 +314,16 @@ def _fewer_directories(case: Case) -> Iterator[Case]:
             yield replace(_with_entries(case, entries), calls=calls)
 
 
+def _renamed(case: Case) -> Iterator[Case]:
+    """Files with names that are nothing special, and names that follow."""
+    for index, entry in enumerate(case.world.entries):
+        parent, _, last = str(entry.path).rpartition("/")
+        if isinstance(entry, File) and parent.startswith("model"):
+            calls = tuple(_with_name(call, _with(call.name, last, GOOD)) for call in case.calls)
+            renamed = _put(case.world.entries, index, replace(entry, path=f"{parent}/{GOOD}"))
+            yield replace(_with_entries(case, renamed), calls=calls)
+
+
 def _higher(entry: Entry, directory: str) -> Entry:
     *parents, last = str(entry.path).split("/")
     moved = replace(entry, path="/".join((*(part for part in parents if part != directory), last)))
@@ -348,9 +358,8 @@ def _straight(case: Case) -> Iterator[Case]:
     for at, call in enumerate(calls):
         parts = call.name.split("/") if isinstance(call.name, str) else []
         if MODEL in parts:
-            name = "/".join("good.bin" if part == MODEL else part for part in parts)
-            more = (*(entry for entry in entries if entry.path != "model/good.bin"), File("model/good.bin"))
-            yield replace(_with_entries(case, more), calls=_put(calls, at, _with_name(call, name)))
+            more = (*(entry for entry in entries if entry.path != f"model/{GOOD}"), File(f"model/{GOOD}"))
+            yield replace(_with_entries(case, more), calls=_put(calls, at, _with_name(call, _with(call.name, MODEL, GOOD))))
         for entry in entries:
             yield replace(case, calls=_put(calls, at, _with_name(call, "/".join(relative("model", str(entry.path))))))
 
@@ -444,6 +453,7 @@ STEPS: tuple[Callable[[Case], Iterator[Case]], ...] = (
     _plainer_calls,
     _plainer_entries,
     _fewer_directories,
+    _renamed,
     _straight,
     _plainer_texts,
 )
@@ -477,6 +487,12 @@ def _without(name: Name | None, part: str) -> Name | None:
     if not isinstance(name, str):
         return name
     return "/".join(kept for kept in name.split("/") if kept != part)
+
+
+def _with(name: Name | None, part: str, other: str) -> Name | None:
+    if not isinstance(name, str):
+        return name
+    return "/".join(other if kept == part else kept for kept in name.split("/"))
 
 
 def _with_entries(case: Case, entries: Sequence[Entry]) -> Case:
