@@ -14,6 +14,7 @@ from epctx.fuzz.native import FIRST
 from epctx.fuzz.rounds import HEAD_OF_REPORT, RECORD, number_of, report_of
 from epctx.fuzz.seeds import listed
 from epctx.fuzz.store import Setting
+from epctx.fuzz.yardstick import measure
 from epctx.oracle import PROFILES, judge
 from epctx.run.runner import Runner
 from epctx.target import prepare
@@ -63,6 +64,14 @@ def test_a_round_comes_to_the_same_in_any_worker() -> None:
 def test_a_call_that_hangs_is_a_case() -> None:
     came = rounds("weak:blocks-on-fifo", "libfuzzer", 64, seeds=(encoded(3, 0, b"pipe"),))
     assert "safe.no-hang" in came.broken
+
+
+@pytest.mark.slow
+@needs_clang
+def test_the_yardstick_measures_both() -> None:
+    measured = measure("reference", 256)
+    assert measured.plain > 0
+    assert measured.ratio == measured.engine / measured.plain
 
 
 def test_without_clang_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

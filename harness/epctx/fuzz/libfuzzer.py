@@ -8,7 +8,8 @@ from epctx.fuzz.native import NativeEngine
 from epctx.fuzz.rounds import Command, options
 from epctx.target import Launch
 
-_SANITIZER = "detect_leaks=0:symbolize=0:allocator_may_return_null=1:abort_on_error=0:detect_stack_use_after_return=0"
+SANITIZER = "detect_leaks=0:symbolize=0:allocator_may_return_null=1:abort_on_error=0:detect_stack_use_after_return=0"
+"""Options of the address sanitizer: what it sees ends the process, and is explained when the case is judged."""
 
 
 class LibFuzzerEngine(NativeEngine):
@@ -23,4 +24,4 @@ class LibFuzzerEngine(NativeEngine):
         def words(flags: Sequence[str]) -> list[str]:
             return [launch.driver, *flags, "-ignore_remaining_args=1", *options(launch)]
 
-        return Command(words, {"ASAN_OPTIONS": _SANITIZER}, ())
+        return Command(words, {"ASAN_OPTIONS": SANITIZER}, ())

@@ -87,15 +87,22 @@ def bench(launch: Launch, seconds: float) -> Bench:
     return Bench(launch.target, median(bares), median(changes), rebuilt, with_stages)
 
 
-def bare(launch: Launch, seconds: float) -> float:
-    """Reads per second of the target in a plain C++ loop: a small file beside its model, as deep as in a world, no harness."""
+@contextmanager
+def model_alone() -> Iterator[Path]:
+    """The path of a model with a small file ``good.bin`` beside it, as deep as in a world, and nobody who watches."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as top:
         place = Path(top).resolve()
         directory = place.joinpath(*"x" * (ROOT_DEPTH + 2 - len(place.parts)), "model")
         directory.mkdir(parents=True)
         (directory / "good.bin").write_bytes(bytes(96))
+        yield directory / "model.onnx"
+
+
+def bare(launch: Launch, seconds: float) -> float:
+    """Reads per second of the target in a plain C++ loop: a small file beside its model, no harness."""
+    with model_alone() as model:
         words = [launch.driver, "--target", launch.library, "--set", launch.settings]
-        words += ["--bench", f"{seconds:g}", "--name", "good.bin", "--model", str(directory / "model.onnx")]
+        words += ["--bench", f"{seconds:g}", "--name", "good.bin", "--model", str(model)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise HarnessError(f"The bare loop of {launch.target} failed: {done.stderr.strip() or done.stdout.strip()}")
