@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from click.testing import CliRunner
 from tests.fuzz.running import CONVERTING, rounds
 
+from epctx.cli import main
 from epctx.errors import TargetError, UsageError
 from epctx.fuzz import Grammar
 from epctx.fuzz.encoding import HEAD, encoded
@@ -14,7 +18,6 @@ from epctx.fuzz.native import FIRST
 from epctx.fuzz.rounds import HEAD_OF_REPORT, RECORD, number_of, report_of
 from epctx.fuzz.seeds import listed
 from epctx.fuzz.store import Setting
-from epctx.fuzz.yardstick import measure
 from epctx.oracle import PROFILES, judge
 from epctx.run.runner import Runner
 from epctx.target import prepare
@@ -69,9 +72,11 @@ def test_a_call_that_hangs_is_a_case() -> None:
 @pytest.mark.slow
 @needs_clang
 def test_the_yardstick_measures_both() -> None:
-    measured = measure("reference", 256)
-    assert measured.plain > 0
-    assert measured.ratio == measured.engine / measured.plain
+    result = CliRunner().invoke(main, ("bench", "libfuzzer", "reference", "--calls", "256"))
+    assert result.exit_code == 0, result.output
+    row = re.fullmatch(r"reference +(\d+) +(\d+) +(\d+\.\d+) *", result.output.splitlines()[-1].replace(",", ""))
+    assert row
+    assert all(float(figure) > 0 for figure in row.groups())
 
 
 def test_without_clang_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

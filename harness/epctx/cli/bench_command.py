@@ -7,10 +7,9 @@ from rich.table import Table
 
 from epctx.cli import bench_fuzz_command, options
 from epctx.fuzz.rate import rate
-from epctx.fuzz.yardstick import measure
+from epctx.fuzz.yardstick import CALLS, measure
 from epctx.report.console import Output
 from epctx.run.bench import bench
-from epctx.target.native import why_no_coverage
 
 
 class Measurements(click.Group):
@@ -29,6 +28,7 @@ def command() -> None:
     \b
     epctx bench weak:S7   judged cases a second, beside the bare helper
     epctx bench fuzz      how soon campaigns find faults that are known
+    epctx bench libfuzzer calls a second of that engine, beside a plain libFuzzer executable
     """
 
 
@@ -47,17 +47,16 @@ command.add_command(bench_fuzz_command.command, "fuzz")
 )
 def cases(targets: tuple[str, ...], seconds: float) -> None:
     """Measure TARGETS (by default weak:S7 and reference): reads of the bare helper in a C++ loop, and judged cases on one worker,
-    listed ones and those of a campaign; and where clang is, calls of the engine libfuzzer beside a plain libFuzzer executable.
+    listed ones and those of a campaign.
 
     The ratio is what counts; single rates drift with the machine.
     """
-    console, results, rates, sticks = Output(), [], [], []
+    console, results, rates = Output(), [], []
     for target in targets or ("weak:S7", "reference"):
         launch = options.prepared(target, console)
         with console.busy(f"measuring {target}"):
             results.append(bench(launch, seconds))
             rates.append(rate(launch, seconds))
-            sticks.append(None if why_no_coverage() else measure(target))
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("per second", *(r.target for r in results)):
         table.add_column(column, justify="left" if column == "per second" else "right")
@@ -70,13 +69,26 @@ def cases(targets: tuple[str, ...], seconds: float) -> None:
     table.add_row("campaign, one worker", *(f"{r.one:,.0f}" for r in rates))
     table.add_row("campaign, two workers", *(f"{r.two:,.0f}" for r in rates))
     table.add_row("ratio campaign / bare", *(f"{r.ratio:.2f}" for r in rates), style="bold")
-    if known := [stick for stick in sticks if stick]:
-        table.add_row()
-        table.add_row("plain libFuzzer executable", *(f"{s.plain:,.0f}" for s in known))
-        table.add_row("engine libfuzzer", *(f"{s.engine:,.0f}" for s in known))
-        table.add_row("ratio engine / plain", *(f"{s.ratio:.2f}" for s in known), style="bold")
     table.add_row()
     table.add_row("a case's time in microseconds", style="bold")
     for stage in results[0].stages:
         table.add_row(stage, *(f"{r.stages[stage]:.1f}" for r in results))
+    console.print(table)
+
+
+@command.command("libfuzzer", short_help="Measure the engine libfuzzer beside a plain libFuzzer executable.")
+@click.argument("targets", nargs=-1)
+@click.option("--calls", default=CALLS, show_default=True, type=click.IntRange(256), metavar="N", help="Calls for each figure.")
+def libfuzzer(targets: tuple[str, ...], calls: int) -> None:
+    """Measure TARGETS (by default weak:S7 and reference): calls a second of the engine libfuzzer, with its worlds, watches and
+    books, and of a plain libFuzzer executable around the reads of the same library.
+    """
+    console = Output()
+    table = Table("calls a second", box=None, header_style="bold", pad_edge=False)
+    for column in ("plain libFuzzer", "engine", "ratio"):
+        table.add_column(column, justify="right")
+    for target in targets or ("weak:S7", "reference"):
+        with console.busy(f"measuring {target}"):
+            measured = measure(target, calls)
+        table.add_row(target, f"{measured.plain:,.0f}", f"{measured.engine:,.0f}", f"{measured.ratio:.2f}")
     console.print(table)
