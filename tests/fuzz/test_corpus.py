@@ -17,6 +17,7 @@ from epctx.fuzz.store import Found, Setting, Store
 from epctx.observation import Observation
 from epctx.spec import predict
 
+SOURCES = Path(__file__).parents[2] / "corpora"
 WEAK = "weak:final-link-unchecked"
 FILES = (File("model/good.bin"), File("outside/secret.bin"))
 LINK = Link("model/link", "../outside/secret.bin")
@@ -137,12 +138,15 @@ def test_a_folder_of_cases_is_run(tmp_path: Path) -> None:
     assert f"again    epctx replay own/one {WEAK} --cases {own}" in result.output
 
 
-def test_regressions_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = corpus.read(options.regressions())
-    assert kept
-    assert len(epctx("list").output.splitlines()) == len(kept)
-    monkeypatch.setattr(options, "files", lambda package: Path("/nowhere/site-packages") / package)
-    result = epctx("list")
+def test_regressions_are_those_of_the_source_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "files", lambda package: SOURCES / package)
+    kept = corpus.read(SOURCES / "epctx_corpora" / "regressions")
+    assert [line.split("\t")[0] for line in epctx("list").output.splitlines()] == [case.id for case in kept.values()] != []
+
+
+def test_what_is_installed_is_not_changed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(options, "files", lambda package: tmp_path / "site-packages" / package)
+    result = epctx("add", files(tmp_path / "given", GOOD))
     assert result.exit_code == 2
     assert "Name a folder of your own" in result.output
 

@@ -29,7 +29,7 @@ class Broken(AssertionError):
         super().__init__(_told(target, case, verdict))
 
 
-KEPT = 100_000
+KEPT = 10_000
 """So many cases are remembered: one that is tried again, as Hypothesis does, has to come out as it did before."""
 
 
