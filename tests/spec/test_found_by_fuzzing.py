@@ -132,3 +132,12 @@ def test_what_is_read_after_a_write_that_may_have_failed_is_open(first: Call, su
     calls = (first, Call("read", "good.bin"))
     _, found = predict(Case("spec/case", "", "hostile", (), world, calls, limits=Limits(file_size=4096)))
     assert (found.outcome, found.content is None) == (("accept", False) if sure else ("either", True))
+
+
+def test_the_beginning_of_a_name_with_nul_may_be_opened_where_the_allocator_then_fails() -> None:
+    world = World((File("model/good.bin"),))
+    for name in ("good.bin", "good.bin\0"):
+        (found,) = predict(Case("spec/case", "", "hostile", (), world, (Call("read", name, allocator="null"),)))
+        assert (found.outcome, found.file) == ("refuse", "model/good.bin")
+    (found,) = predict(Case("spec/case", "", "hostile", (), world, (Call("read", "none\0", allocator="null"),)))
+    assert (found.outcome, found.file) == ("refuse", None)
