@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from epctx.case import Call, Case, Content, Entry, Fifo, File, HardLink, Limits, Name, content_of, raw
+from epctx.case_file import loads
 from epctx.fuzz import scenes, scripts
 from epctx.fuzz.choices import Choices, bag, pick
 from epctx.fuzz.scenes import CANARY_SIZES, SIZES
@@ -26,13 +27,15 @@ LONGEST = 300
 
 @functools.cache
 def listed() -> tuple[Case, ...]:
-    """The listed cases that any helper can run, and that take it microseconds; equal worlds are one object, as in a scene."""
-    decoder = msgspec.json.Decoder(Case)
-    corpora = sorted(files("epctx_corpora").joinpath("cases").iterdir(), key=lambda corpus: corpus.name)
-    lines = [line for corpus in corpora for line in corpus.read_bytes().splitlines()[1:]]  # after its header
+    """The listed cases, and those that campaigns found, which any helper can run and which take it microseconds; equal worlds are
+    one object, as in a scene."""
+    decoder, corpora = msgspec.json.Decoder(Case), files("epctx_corpora")
+    listing = sorted(corpora.joinpath("cases").iterdir(), key=lambda file: file.name)
+    cases = [decoder.decode(line) for file in listing for line in file.read_bytes().splitlines()[1:]]  # after its header
+    finds = sorted(corpora.joinpath("regressions").iterdir(), key=lambda file: file.name)
+    cases += [loads(file.read_bytes(), file.name) for file in finds if file.name.endswith(".json")]
     worlds = {scenes.PLAIN.world: scenes.PLAIN.world}
-    tame = [case for case in map(decoder.decode, lines) if _tame(case)]
-    return tuple([replace(case, world=worlds.setdefault(case.world, case.world)) for case in tame])
+    return tuple([replace(case, world=worlds.setdefault(case.world, case.world)) for case in cases if _tame(case)])
 
 
 def _tame(case: Case) -> bool:
