@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -29,13 +30,16 @@ class Came(msgspec.Struct):
     broken: dict[str, str]
 
 
-def rounds(target: str, engine: str, runs: int, seeds: tuple[bytes, ...] | None = (), numbers: tuple[int, ...] = (0,)) -> Came:
-    """What comes of these rounds of an engine, in a worker of their own."""
+def rounds(
+    target: str, engine: str, runs: int, seeds: tuple[bytes, ...] | None = (), numbers: Sequence[int] = (0,), until: str = ""
+) -> Came:
+    """What comes of these rounds of an engine, in a worker of their own; of no more of them once a rule was seen broken."""
     with Runner(jobs=1) as runner:
-        return msgspec.msgpack.decode(runner.call(in_worker, target, engine, runs, seeds, numbers), type=Came)
+        packed = runner.call(in_worker, target, engine, runs, seeds, tuple(numbers), until)
+        return msgspec.msgpack.decode(packed, type=Came)
 
 
-def in_worker(target: str, name: str, runs: int, seeds: tuple[bytes, ...] | None, numbers: tuple[int, ...]) -> bytes:
+def in_worker(target: str, name: str, runs: int, seeds: tuple[bytes, ...] | None, numbers: tuple[int, ...], until: str) -> bytes:
     """In the worker: make rounds, and judge their cases."""
     kind = ENGINES[name]
     assert isinstance(kind, type)
@@ -50,4 +54,6 @@ def in_worker(target: str, name: str, runs: int, seeds: tuple[bytes, ...] | None
         for case, observation in zip(batch.cases, observe_all(keeper, launch, batch.cases), strict=True):
             verdict = judge(case, observation, PROFILES["spec"])
             came.broken |= {f.rule: f.happened for f in verdict.findings if f.fails and f.rule not in came.broken}
+        if until in came.broken:
+            break
     return msgspec.msgpack.encode(came)

@@ -29,7 +29,8 @@ needs_clang = pytest.mark.skipif(bool(why_no_coverage()), reason=why_no_coverage
 @pytest.mark.slow
 @needs_clang
 def test_a_fault_in_a_conversion_is_found_from_nothing_where_the_grammar_finds_none() -> None:
-    assert "safe.no-crash" in rounds(CONVERTING, "libfuzzer", 1 << 15).broken
+    came = rounds(CONVERTING, "libfuzzer", 1 << 15, numbers=range(20), until="safe.no-crash")
+    assert "safe.no-crash" in came.broken
     launch, grammar = prepare(CONVERTING), Grammar((), listed_cases())
     made = [case for number in range(8) for case in cases(grammar, 7, number)]
     assert len(made) > 4000
