@@ -54,6 +54,8 @@ _AROUND = {(bare.given, bare.cwd): bare.world.entries for bare in BARE}
 
 SIZES = bag((24, 96), *((1, size) for size in (0, 1, 63, 1023, 1024, 1025, 4095, 4096, 4097, 8193, 65535, 65536)))
 """Sizes of contents: mostly a plain one, else around the edges of buffers."""
+FILE_SIZES = bag((12, 96), (4, 0), *((1, size) for size in SIZES if size not in (0, 96)))
+"""Those of files, which more often are empty."""
 CANARY_SIZES = bag((8, 96), (1, 0), (1, 4096))
 """Sizes of files that may lie outside of the model directory."""
 CANARIES = ("outside/secret.bin", "model_evil/twin.bin")
@@ -66,7 +68,9 @@ LINKS = bag(
 TARGETS = bag(
     (3, OUTSIDE[0]), (2, "outside"), (2, "model/good.bin"), (2, "model/sub"), (1, "model_evil/twin.bin"), (1, "model_evil")
 )
-DANGLING = ("outside/new.bin", "model/none.bin", "outside/none", "outside/none/new.bin", "model/none")
+DANGLING = bag((4, "outside/new.bin"), (2, "model/none.bin"), (1, "outside/none"), (1, "outside/none/new.bin"), (1, "model/none"))
+TO_BE_WRITTEN = ("model/link", "model/new.bin", *LINKS)
+"""Where links stand that lead nowhere, so that a write meets them."""
 PLACES = bag(
     (4, "model/node"),
     *((1, place) for place in ("model/link", "model/sub/link", "model/good.bin", "model/sub", "outside/new.bin")),
@@ -82,7 +86,7 @@ def scene(choices: Choices) -> Scene:
     bare = pick(choices, BARE)
     entries: tuple[Entry, ...] = ()
     # what is small outside cannot be told from other bytes, and where the model directory is depends on the path
-    sizes = SIZES if bare is PLAIN else CANARY_SIZES
+    sizes = FILE_SIZES if bare is PLAIN else CANARY_SIZES
     for _ in range(pick(choices, COUNTS)):
         made = entry(choices, sizes)
         if not any(_collide(new.path, old.path) for new in made for old in entries):
@@ -128,7 +132,7 @@ def _link(choices: Choices, sizes: Sequence[int]) -> tuple[Entry, ...]:
 
 
 def _dangling(choices: Choices, sizes: Sequence[int]) -> tuple[Entry, ...]:
-    place = pick(choices, LINKS)
+    place = pick(choices, TO_BE_WRITTEN)
     return (Link(place, _text(choices, _home(place), pick(choices, DANGLING))),)
 
 
@@ -170,11 +174,11 @@ def _socket(choices: Choices, sizes: Sequence[int]) -> tuple[Entry, ...]:
 
 KINDS: tuple[Maker, ...] = bag(
     (14, _link),
-    (8, _dangling),
+    (12, _dangling),
     (2, _chain),
     (2, _loop),
     (2, _directory),
-    (5, _file),
+    (7, _file),
     (4, _literal),
     (2, _hard_link),
     (5, _fifo),
