@@ -451,7 +451,8 @@ class Expect(Struct, frozen=True):
     ``rule`` is the id of the rule that decides and ``why`` the reason in one sentence. On ``refuse`` the ``status`` is the code
     demanded (None: any error), and ``file`` one that may be opened before, as its name is a good one. On ``accept``, and where an
     ``either`` was accepted, ``file`` is the world path of the one file that may be opened (read) or must hold the payload
-    afterwards (write), and ``content`` what is read or written (None: as the file was before the call).
+    afterwards (write), and ``content`` what is read or written (None: as the file was before the call). ``instead`` is what may
+    be accepted in its place, where ways to resolve a name that are both safe lead to two files.
     """
 
     outcome: Literal["accept", "refuse", "either"]
@@ -460,6 +461,7 @@ class Expect(Struct, frozen=True):
     status: int | None = None
     file: Name | None = None
     content: Content | None = None
+    instead: Expect | None = None
 
 
 Platform: TypeAlias = Literal["posix", "windows"]

@@ -153,6 +153,32 @@ def test_a_write_that_goes_nowhere_was_not_accepted() -> None:
     assert broken(case(Call("write", "new.bin")), Seen("returned")) == {"contain.accept-inside"}
 
 
+TWO_WAYS = case(Call("write", "none/../sub/deep/../f"), Link("model/sub/deep", "."))
+"""By its text this is sub/f, and step by step f."""
+
+
+@pytest.mark.parametrize(
+    ("paths", "rules"),
+    [
+        (("model/sub/f",), set()),
+        (("model/f",), set()),
+        (("model/f", "model/sub/f"), {"contain.accept-inside"}),
+        (("model/sub/other",), {"contain.accept-inside"}),
+        ((), {"contain.accept-inside"}),
+    ],
+)
+def test_a_write_to_one_of_two_files_that_a_name_may_mean(paths: tuple[str, ...], rules: set[str]) -> None:
+    seen = Seen("returned", changes=tuple(made(path, "inside", PAYLOAD_WRITTEN) for path in paths))
+    assert broken(TWO_WAYS, seen) == rules
+
+
+def test_the_same_bytes_written_again_change_nothing() -> None:
+    twice = replace(TWO_WAYS, calls=TWO_WAYS.calls * 2, expect=())
+    first = Seen("returned", changes=(made("model/sub/f", "inside", PAYLOAD_WRITTEN),))
+    verdict = judge(twice, Observation(twice.id, "test", calls=(first, Seen("returned"))), ALL)
+    assert [f.rule for f in verdict.findings if f.fails] == []
+
+
 def test_a_write_of_other_bytes_is_not_exact() -> None:
     seen = Seen("returned", changes=(made("model/new.bin", "inside", Content("payload", 95)),))
     assert broken(case(Call("write", "new.bin")), seen) == {"size.exact"}

@@ -141,3 +141,19 @@ def test_the_beginning_of_a_name_with_nul_may_be_opened_where_the_allocator_then
         assert (found.outcome, found.file) == ("refuse", "model/good.bin")
     (found,) = predict(Case("spec/case", "", "hostile", (), world, (Call("read", "none\0", allocator="null"),)))
     assert (found.outcome, found.file) == ("refuse", None)
+
+
+@pytest.mark.parametrize("op", ["read", "write"])
+def test_by_text_and_step_by_step_may_lead_to_two_files(op: str) -> None:
+    call = (
+        Call("write", "none/../sub/deep/../f", payload=Content("payload"))
+        if op == "write"
+        else Call("read", "none/../sub/deep/../f")
+    )
+    world = World((File("model/f"), File("model/sub/f"), Link("model/sub/deep", ".")))
+    calls = (call, Call("read", "f"), Call("read", "sub/f"))
+    found, *after = predict(Case("spec/case", "", "hostile", (), world, calls))
+    assert (found.outcome, found.file) == ("either", "model/sub/f")
+    assert found.instead is not None
+    assert (found.instead.outcome, found.instead.file) == ("either", "model/f")
+    assert {(f.outcome, f.content is None) for f in after} == {("either", True) if op == "write" else ("accept", False)}

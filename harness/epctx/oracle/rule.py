@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from epctx.case import OK, Call, Case, Expect, File, HardLink, Name, Struct, content_of, name_of, raw, shown
+from epctx.case import OK, Call, Case, Content, Expect, File, HardLink, Name, Struct, content_of, name_of, raw, shown
 from epctx.observation import Report, Seen, content_digest
 from epctx.oracle.profile import Profile, Tier
 from epctx.spec import model_directory
@@ -43,7 +43,7 @@ class Look:
 
     def __init__(self, case: Case, index: int, expects: Sequence[Expect], seen: Seen, profile: Profile, root: bytes) -> None:
         self.case, self.call = case, case.calls[index].as_used
-        self.expect, self.earlier = expects[index], expects[:index]
+        self.expect, self.earlier = _met(expects[index], seen), expects[:index]
         self.seen, self.profile, self.root = seen, profile, root
         self.returned = seen.ended == "returned"
         self.accepted = self.returned and seen.code == OK
@@ -167,10 +167,18 @@ class Look:
     @property
     def _same_before(self) -> bool:
         """Bytes that are replaced in place by the same ones look as if nothing had happened."""
-        before = [e.content for e in reversed(self.earlier) if e.file == self.expect.file and e.outcome == "accept"]
-        before += [content_of(e) for e in self.case.world.entries if isinstance(e, File) and path_text(e.path) == self.allowed]
         wanted = self.expect.content
-        return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in before[:1])
+        return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in self._before())
+
+    def _before(self) -> Iterator[Content | None]:
+        """What the file may hold before the call: what was written last, or may have been since, or else what the world has."""
+        for expect in reversed(self.earlier):
+            for one in (expect, expect.instead):
+                if one is not None and one.outcome != "refuse" and one.file == self.expect.file:
+                    yield one.content
+            if expect.outcome == "accept" and expect.file == self.expect.file:
+                return
+        yield from (content_of(e) for e in self.case.world.entries if isinstance(e, File) and path_text(e.path) == self.allowed)
 
     @property
     def expectation(self) -> str:
@@ -181,6 +189,14 @@ class Look:
             return "refused" + (f" with code {expect.status}" if by_code else "")
         words = "accepted" if expect.outcome == "accept" else "refused, or accepted"
         return words + (f" on {self.allowed}" if self.allowed else "")
+
+
+def _met(expect: Expect, seen: Seen) -> Expect:
+    """What is expected, or what may be in its place if it is that file which was read or changed."""
+    if expect.instead is None or expect.instead.file is None:
+        return expect
+    file = path_text(expect.instead.file)
+    return expect.instead if file in seen.reads or any(c.path == file for c in seen.changes) else expect
 
 
 def path_text(path: Name) -> str:

@@ -100,6 +100,8 @@ def _confined(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
         found = _doubted(scene, found, doubt, rule)
         if found.outcome == "refuse":
             found = _by_steps(scene, case, call, name, found, stepped, text)
+        elif stepped is not None:
+            found = _either_way(scene, case, call, name, found, stepped, text)
     elif place.lexical and found.outcome == "refuse" and found.status is not None:
         found = msgspec.structs.replace(found, status=None)  # the kernel finds no such path, whatever it would name by its text
     return found
@@ -111,6 +113,17 @@ def _by_steps(scene: Scene, case: Case, call: Call, name: bytes, refused: Expect
         return refused
     found = gates(scene, case, call, name, stepped, text)
     return refused if found.outcome == "refuse" else _doubted(scene, found, refused.why, refused.rule)
+
+
+def _either_way(scene: Scene, case: Case, call: Call, name: bytes, found: Expect, stepped: Place, text: str) -> Expect:
+    """What is open already; and so is the file, where who goes on step by step comes to another one inside."""
+    written = scene.written
+    other = gates(scene, case, call, name, stepped, text)
+    scene.elsewhere = scene.written[0] if scene.written and other.file != found.file else None
+    scene.written = written
+    if other.outcome == "refuse" or other.file == found.file:
+        return found
+    return msgspec.structs.replace(found, instead=doubtful(other, found.why, found.rule))
 
 
 def _broken_off(

@@ -85,7 +85,7 @@ def _one(scene: Scene, case: Case, call: Call, negotiates: bool) -> Expect:
 
 
 def _predict(scene: Scene, case: Case, call: Call) -> Expect:
-    scene.written = None
+    scene.written = scene.elsewhere = None
     if case.model.external is not None:
         bare = msgspec.structs.replace(case, model=msgspec.structs.replace(case.model, external=None))
         return external(scene, case, call, lambda asked: _predict(scene, bare, asked))

@@ -32,7 +32,7 @@ class Base:
 class Scene:
     """A tree and the model directory in it (None for a model from memory), and what the last write did."""
 
-    __slots__ = ("base", "platform", "tree", "written")
+    __slots__ = ("base", "elsewhere", "platform", "tree", "written")
 
     def __init__(self, tree: Tree, given: Name, platform: Platform) -> None:
         self.tree = tree
@@ -41,6 +41,8 @@ class Scene:
         self.base = _base(tree, path.replace(b"\\", b"/") if platform == "windows" else path) if path else None
         self.written: tuple[Place, Content, bool] | None = None
         """Where the last predicted write would put which content, and whether that is certain."""
+        self.elsewhere: Place | None = None
+        """Where else it might put that."""
 
     @property
     def windows(self) -> bool:
@@ -52,6 +54,12 @@ class Scene:
         if self.written is None:
             return
         (place, content, sure), self.written = self.written, None
+        if self.elsewhere is not None:
+            other, self.elsewhere, sure = self.elsewhere, None, False
+            self._write(other, content, sure)
+        self._write(place, content, sure)
+
+    def _write(self, place: Place, content: Content, sure: bool) -> None:
         old = place.node
         if old is not None and len(old.inode.homes) == 1:
             node = old.inode
