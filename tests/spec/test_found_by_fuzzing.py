@@ -106,13 +106,15 @@ def test_the_name_of_a_node_that_holds_nul_is_open_with_a_callback(code: int, ou
     assert (found.outcome, found.rule, found.status) == (outcome, "model.attribute-bytes", None)
 
 
-@pytest.mark.parametrize("other", ["a\0b", ""])
-def test_which_of_a_failing_callback_and_a_faulty_node_is_met_first_is_open(other: str) -> None:
-    call = Call("load", read_callback=Callback(None, FAIL))
+@pytest.mark.parametrize(
+    ("other", "code", "status"), [("a\0b", FAIL, None), ("", FAIL, None), ("", INVALID_ARGUMENT, INVALID_ARGUMENT)]
+)
+def test_which_of_a_failing_callback_and_a_faulty_node_is_met_first_is_open(other: str, code: int, status: int | None) -> None:
+    call = Call("load", read_callback=Callback(None, code))
     assert expected(call, model=Model(nodes=(node("a"), node("b")))).rule == "cb.error-is-final"
     for nodes in ((node("a"), node(other)), (node(other), node("a"))):
         found = expected(call, model=Model(nodes=nodes))
-        assert (found.outcome, found.status) == ("refuse", None)
+        assert (found.outcome, found.status) == ("refuse", status)
         assert found.rule in ("model.attribute-bytes", "name.empty")
 
 

@@ -249,11 +249,10 @@ def _load(scene: Scene, case: Case, call: Call) -> Expect:
     if refused:
         # which of several is met first is the loader's affair, and so is what it reads before
         file = next((f.file for f in found if f.file is not None), None)
-        if len({(f.outcome == "either", f.status) for f in found if f.outcome != "accept"}) == 1:
-            return msgspec.structs.replace(refused[0], file=file)
-        # that the callback's answer comes back is certain only where nothing else is wrong
+        alike = len({(f.outcome == "either", f.status) for f in found if f.outcome != "accept"}) == 1
+        # that the callback's answer comes back is certain only where nothing else is wrong, be it of the same code
         other = next((f for f in refused if not f.rule.startswith("cb.")), refused[0])
-        return msgspec.structs.replace(other, status=None, file=file)
+        return msgspec.structs.replace(other, status=other.status if alike else None, file=file)
     worst = next((f for f in found if f.outcome == "either"), found[0])
     if len({f.file for f in found}) > 1:
         return Expect("either", "model.malformed-node", "the model has several main nodes that name different data")
