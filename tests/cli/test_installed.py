@@ -53,8 +53,11 @@ def test_every_source_file_is_installed() -> None:
 
 
 def test_the_corpus_has_every_family() -> None:
-    frozen = {Path(str(p)).stem for p in files("epctx_corpora").joinpath("cases").iterdir()}
-    assert frozen >= set(families())
+    corpora = files("epctx_corpora")
+    frozen = {Path(str(p)).stem for p in corpora.joinpath("cases").iterdir()}
+    assert frozen | {"regressions"} == set(families())
+    kept = {p.name.removesuffix(".json") for p in corpora.joinpath("regressions").iterdir()}
+    assert kept == {case.id.partition("/")[2] for case in families()["regressions"].cases()}
 
 
 def test_entry_points_lead_somewhere() -> None:

@@ -71,7 +71,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("check", "--skip", "links/*"), "give a reason, as in --skip 'links/*: ticket 12'"),
     (("check", "--skip", "nothing/*: why"), "the skip is stale"),
     (("check", "--cases", "missing.json"), "missing.json: cannot be read: No such file"),
-    (("check", "--cases", "dir.json"), "not a regular file"),
+    (("check", "--cases", "dir.json"), "there is no case file in this folder"),
     (("check", "--cases", "cut.json"), "not JSON"),
     (("check", "--cases", "none.jsonl"), "there is no case in it"),
     (("check", "--cases", "text"), "a case file is called .json (one case) or .jsonl"),
