@@ -37,7 +37,8 @@ class AtherisEngine(NativeEngine):
 
     def command(self, launch: Launch) -> Command:
         """How the process is started: a Python that loads what calls the target."""
-        path = [entry for entry in sys.path if os.path.isdir(entry)]
+        # not a directory that holds the environment, such as the project that has it: bound over it, it would hide it
+        path = [entry for entry in sys.path if os.path.isdir(entry) and not _holds(entry, sys.prefix)]
 
         def words(flags: Sequence[str]) -> list[str]:
             words = [sys.executable, "-I", "-B", atheris_child.__file__, *flags, atheris_child.REST, *options(launch)]
@@ -53,3 +54,8 @@ class AtherisEngine(NativeEngine):
                 "atheris does not call the mutator that knows the grammar, which happens where one of its sanitizer libraries is "
                 f"preloaded; start without LD_PRELOAD, or choose another engine. It printed: {came.printed[-300:].strip()}"
             )
+
+
+def _holds(directory: str, other: str) -> bool:
+    """Whether a directory is above another."""
+    return os.path.realpath(other).startswith(os.path.join(os.path.realpath(directory), ""))

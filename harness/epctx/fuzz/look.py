@@ -65,23 +65,43 @@ class _Look:
         """What comes of looking at one way in which the case fails."""
         # what is smallest for one of its failures often is so for others
         start = next((c for c in self._smallest if self._as(sign, c)), self._case)
-        smallest = shrink(start, lambda some: self._hold(sign, some), HANGS if sign.outcome == "hang" else MOST)
+        looked = self._shrunk(sign, start)
+        if not looked.confirmed and sign.outcome != "hang" and self._fails_alone(sign):
+            # what ran before had a part in what candidates did: each is now run alone, too
+            looked = self._shrunk(sign, self._case, alone=True)
+        return looked if looked.confirmed or sign.outcome != "hang" else None
+
+    def _shrunk(self, sign: Sign, start: Case, alone: bool = False) -> Looked:
+        """The smallest case that fails alike, and what is seen of it alone; candidates are run in company, or ``alone``."""
+        most = HANGS if sign.outcome == "hang" or alone else MOST
+        smallest = shrink(start, lambda some: self._hold(sign, some, alone), most)
         self._smallest.append(smallest)
         sign = self._as(sign, smallest) or sign
         observation = self._seen[smallest][1]
         mark = fingerprint(sign, smallest)
         kept = replace(smallest, id=f"{FAMILY}/{sign.rule.replace('.', '-')}-{mark}", rules=(sign.rule,))
         for _ in range(ALONE if any(call.threads for call in kept.calls) else 1):
-            alone = self._keeper.observe_alone(self._order.launch, kept)
-            self._note(kept, alone)
+            by_itself = self._keeper.observe_alone(self._order.launch, kept)
+            self._note(kept, by_itself)
             if self._as(sign, kept):
-                return Looked(sign, mark, self._case.id, kept, alone, True)
-        if sign.outcome == "hang":
-            return None
+                return Looked(sign, mark, self._case.id, kept, by_itself, True)
         return Looked(sign, mark, self._case.id, kept, replace(observation, case=kept.id), False)
 
-    def _hold(self, sign: Sign, candidates: Sequence[Case]) -> list[bool]:
-        observations = observe_all(self._keeper, self._order.launch, candidates)
+    def _fails_alone(self, sign: Sign) -> bool:
+        """Whether the case fails alone; if so, nothing else is known any more of what fails."""
+        observation = self._keeper.observe_alone(self._order.launch, self._case)
+        if sign not in signs(self._case, judge(self._case, observation, self._order.profile), self._order.profile):
+            return False
+        self._seen.clear()
+        self._smallest.clear()
+        self._note(self._case, observation)
+        return True
+
+    def _hold(self, sign: Sign, candidates: Sequence[Case], alone: bool) -> list[bool]:
+        if alone:
+            observations = [self._keeper.observe_alone(self._order.launch, case) for case in candidates]
+        else:
+            observations = observe_all(self._keeper, self._order.launch, candidates)
         for case, observation in zip(candidates, observations, strict=True):
             self._note(case, observation)
         return [self._as(sign, case) is not None for case in candidates]
