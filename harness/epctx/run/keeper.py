@@ -131,7 +131,8 @@ class Keeper:
         drivers = self._drivers
         serving = next((driver for driver in drivers if driver.serves(launch, limits, guarded)), None)
         if serving is None:
-            for other in [driver for n, driver in enumerate(drivers) if n >= DRIVERS - 1 or driver.launch != launch]:
+            # a box is forked where there is no other thread, such as that of a lookout: it may hold what the child waits for
+            for other in [d for n, d in enumerate(drivers) if n >= DRIVERS - 1 or d.launch != launch or d.lookout]:
                 drivers.remove(other)
                 other.end()
             serving = Session(self.box, launch, limits, self.world.root + "/outside", guarded=guarded)
