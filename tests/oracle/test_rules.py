@@ -123,6 +123,26 @@ def test_an_escaping_read(seen: Seen, rules: set[str]) -> None:
     assert broken(ESCAPE, seen) == rules
 
 
+@pytest.mark.parametrize(
+    ("opened", "rules"),
+    [(("model/node",), set()), (("outside/secret.bin",), {"safe.no-outside-read"})],
+)
+def test_a_hard_link_keeps_its_bytes_when_its_other_name_is_replaced(opened: tuple[str, ...], rules: set[str]) -> None:
+    calls = (Call("write", "outside/secret.bin", "caller"), Call("read", "node"))
+    world = World((SECRET, HardLink("model/node", "outside/secret.bin")))
+    tested = Case("test/two", "A case.", "hostile", (), world, calls)
+    place: Any = "inside" if opened[0].startswith("model/") else "outside"
+    written = Seen("returned", changes=(made("outside/secret.bin", "outside"),))
+    read = Seen(
+        "returned",
+        output=output(content_of(SECRET)),
+        leaks=("outside/secret.bin",),
+        touched=(Touched("open", opened, place),),
+    )
+    verdict = judge(tested, Observation(tested.id, "test", calls=(written, read)), ALL)
+    assert {f.rule for f in verdict.findings if f.fails and f.call == 1} == rules
+
+
 def made(path: str, place: Any, content: Content = PAYLOAD_WRITTEN) -> Change:
     return Change(path, place, State(), State("file", 7, 0o644, content.size, content_digest(content)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from epctx.case import Call, Mount
-from epctx.oracle.rule import HELD, Broken, Look, Ruling, report_words, rule
+from epctx.case import Call, HardLink, Mount
+from epctx.oracle.rule import HELD, Broken, Look, Ruling, path_text, report_words, rule
 
 HANDLING = "Untrusted name handling"
 
@@ -20,6 +20,13 @@ def _unmounted(look: Look) -> bool:
     )
 
 
+def _once_linked(look: Look) -> set[str]:
+    """Files whose bytes the allowed one has as well: it was made as a hard link, and an earlier call may have replaced the other
+    name, which is another file since."""
+    links = [e for e in look.case.world.entries if isinstance(e, HardLink)] if look.earlier else []
+    return {path_text(link.to) for link in links if path_text(link.path) == look.allowed}
+
+
 @rule("safe.no-outside-read", "spec", "critical", HANDLING, calls=_untrusted, applies=_unmounted)
 def no_outside_read(look: Look) -> Ruling:
     """No byte of a file outside the model directory reaches the output or an error text, and no such file is opened.
@@ -28,7 +35,7 @@ def no_outside_read(look: Look) -> Ruling:
     file that is opened and only then refused counts too: opening alone can block, trigger a device, or reveal that it exists.
     """
     for path in look.seen.leaks:
-        if path not in look.allowed_names:
+        if path not in look.allowed_names and path not in _once_linked(look):
             return Broken("no byte from outside the model directory", f"{look.happened}; it holds bytes of {path}", path)
     # what the call itself created holds nothing that it did not have before
     made = {name for touched in look.seen.touched if touched.what == "create" for name in touched.names}
