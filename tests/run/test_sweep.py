@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from epctx.attack import STANDARD, node
-from epctx.case import Call, Callback, Case, Content, Fifo, File, Link, Model, Socket, Step, World
+from epctx.case import Call, Callback, Case, Content, Fifo, File, HardLink, Link, Model, Socket, Step, World
 from epctx.observation import Observation
 from epctx.run import worker
 from epctx.run.runner import Runner
@@ -122,6 +122,40 @@ def test_cases_in_one_world_come_to_what_each_comes_to_by_itself(runner: Runner,
     for index, observation in enumerate(together.observations):
         assert what_counts(observation) == what_counts(by_themselves[index % len(CALLS)]), CASES[index].calls
     assert len(together.single) < len(CASES) / 2
+
+
+WRITES: tuple[tuple[Call, ...], ...] = (
+    (Call("write", "good.bin", payload=Content("payload", 5)),),
+    (Call("read", "good.bin"),),
+    (Call("write", "new.bin"), Call("read", "new.bin"), Call("write", "new.bin", payload=None), Call("read", "good.bin")),
+    (Call("write", "../x.bin"),),
+    (Call("read", "new.bin"), Call("read", "twin.bin")),
+    (Call("write", "twin.bin"),),
+    (Call("write", "sub/../n/f.bin"),),
+    (Call("read", "dangling"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "most"),
+    [
+        ("reference", 0),
+        ("weak:leaves-temporary-file", 0),
+        ("weak:writes-in-place", 0),
+        ("weak:keeps-old-tail", 0),
+        ("weak:makes-directories", 40),
+        ("weak:writes-four-levels-up", 40),
+        ("weak:plaintext-cached", 40),
+    ],
+)
+def test_what_a_write_changes_is_seen_of_it_alone(runner: Runner, target: str, most: int) -> None:
+    launch, world = prepare(target), World((*WORLD.entries, HardLink("model/twin.bin", "model/sub/inner.bin")))
+    cases = [case(number, calls, world) for number, calls in enumerate(WRITES * 5)]
+    together = swept(runner, launch, cases)
+    by_themselves = dict(runner.run(launch, cases[: len(WRITES)], alone=True))
+    for index, observation in enumerate(together.observations):
+        assert what_counts(observation) == what_counts(by_themselves[index % len(WRITES)]), cases[index].calls
+    assert len(together.single) <= most
 
 
 def fake(mode: str) -> Launch:

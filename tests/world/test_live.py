@@ -204,6 +204,37 @@ def test_whatever_a_target_does_is_repaired(stage: Stage, seed: int) -> None:
         assert stage.picture() == before
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_was_touched_is_all_that_differs_and_is_mended(stage: Stage, seed: int) -> None:
+    random_ = random.Random(seed)
+    for _ in range(6):
+        stage.show(*some_entries(random_))
+        before = stage.picture()
+        vandalise(stage.root, random_)
+        stage.live.events()
+        stage.live.changes(of_touched=True)
+        assert stage.live.changes() == ()
+        stage.live.mend()
+        assert stage.live.events() == ()
+        assert stage.picture() == before
+
+
+def test_what_touched_files_differ_in_is_told_as_if_all_were_looked_at(stage: Stage) -> None:
+    found = []
+    for of_touched in (False, True):
+        stage.show(HardLink("model/hard", "model/good.bin"), File("model/old.bin"), File("model/gone.bin"))
+        (stage.root / "model/hard").write_bytes(b"in place")
+        (stage.root / "model/new.tmp").write_bytes(b"by a rename")
+        (stage.root / "model/new.tmp").rename(stage.root / "model/old.bin")
+        (stage.root / "model/gone.bin").unlink()
+        (stage.root.parent / "climbed").write_bytes(b"out")
+        stage.live.events()
+        changes = stage.live.changes(of_touched=of_touched)
+        found.append([(c.path, c.place, c.before.digest, c.after.kind, c.after.size, c.after.digest) for c in changes])
+    assert [path for path, *_ in found[0]] == ["../climbed", "model/gone.bin", "model/good.bin", "model/hard", "model/old.bin"]
+    assert found[0] == found[1]
+
+
 def vandalise(root: Path, random_: random.Random) -> None:
     """Some of the things that a bad writer does."""
     paths = [Path(top) / name for top, directories, files in os.walk(root) for name in directories + files]

@@ -21,7 +21,7 @@ from epctx.errors import HarnessError, TargetError
 from epctx.external import external_model
 from epctx.lookout import Sighting
 from epctx.model import model_bytes, names_in, nodes_in, session_models, shared_in, shared_model
-from epctx.observation import Observation, Seen, Touched
+from epctx.observation import Change, Observation, Seen, Touched
 from epctx.oracle import LARGE
 from epctx.product import Products, product_models
 from epctx.run import proof
@@ -298,11 +298,11 @@ class Keeper:
         answer: Answer,
         session: Session,
         resident_peak: int = 0,
-        opened: tuple[Touched, ...] | None = None,
+        found: tuple[tuple[Touched, ...], tuple[Change, ...]] | None = None,
     ) -> Seen:
         """Everything that was seen of a call. Raises CannotBuild if what the case takes for granted could not be had.
 
-        ``opened`` is what the call touched where somebody else asked the world for that, and found that nothing changed.
+        ``found`` is what the call touched and changed, where somebody else asked the world for that.
         """
         if answer.how == "reply":
             reply = read_reply(call, answer.data, session.bulk)
@@ -317,7 +317,7 @@ class Keeper:
         seen = replace(reply.seen, session=True) if session.launch.sessions else reply.seen
         if resident_peak:
             seen = replace(seen, memory=replace(seen.memory, resident_peak=resident_peak))
-        touched = world.events() if opened is None else opened
+        touched = world.events() if found is None else found[0]
         if session.launch.sessions:  # ONNX Runtime itself reads the model
             touched = tuple(t for t in touched if t.what != "open" or not world.model_names.intersection(t.names))
             touched = tuple(t for t in touched if t.place != "above" or not all(map(_telemetry, t.names)))
@@ -329,8 +329,9 @@ class Keeper:
         if seen.message:
             leaks += world.leaks(seen.message.encode("utf-8", "surrogateescape"))
         reads = world.reads(seen.output.size, seen.output.digest) if seen.output else ()
-        look = opened is None and (call.op == "write" or world.disturbed or answer.how != "reply")
-        changes = world.changes() if look else ()
+        changes = found[1] if found is not None else ()
+        if found is None and (call.op == "write" or world.disturbed or answer.how != "reply"):
+            changes = world.changes()
         if _external(session.launch):
             if seen.output and not reads and not isinstance(reply.output, mmap.mmap):
                 reads = world.holds(reply.output)

@@ -1,8 +1,8 @@
 """The sweep: cases that share a world are run in it one after the other, as long as it stays as it is.
 
 To bring a world about costs more than to call the target in it. So the calls of many cases go to the driver at once; it marks
-where each ends, which tells apart what each touched. What is to change something has no part in that, and what does so all the
-same ends it: such a case runs by itself, in a world that was put right.
+where each ends, which tells apart what each touched. What is to change something is the last that is sent for then, and is put
+right before the next. What does so all the same ends the sweep: such a case runs by itself, in a world that was put right.
 """
 
 from __future__ import annotations
@@ -11,31 +11,25 @@ import contextlib
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from epctx.case import Call, Case, Dir, Fifo, File, HardLink, Limits, Link, Name, Socket, World, content_of
-from epctx.observation import Observation, Seen, Touched
-from epctx.remember import remembered
+from epctx.case import Case, Limits, Name
+from epctx.observation import Change, Observation, Seen, Touched
 from epctx.run.keeper import Keeper, guarded
 from epctx.run.lane import observe_all
+from epctx.run.quiet import changing, quiet, restless, ways, writes
 from epctx.run.session import Answer, Session
-from epctx.spec import predict
 from epctx.target import Launch
 from epctx.target.driver import BadReply, await_late, callbacks_in
 from epctx.world import CannotBuild, mark_of_content
-from epctx_driver import protocol
 
 GROUP, LEAST = 16, 3
-"""How many cases are sent at once; while the driver runs them, those before are looked at. With fewer a sweep does not pay."""
+"""How many calls are sent at once; while the driver runs them, those before are looked at. With fewer a sweep does not pay."""
 FULL, ROOM = 1 << 14, 1 << 17
 """Bytes of requests after which a group is full, and that certainly fit into a socket: driver and keeper must not wait for each
 other to read."""
 PATIENCE = 0.5
 """Seconds after which a call that has not come back is taken to hang."""
-USUAL = Limits()
-Way: TypeAlias = tuple[str, str, bool]
-LONGEST = 4096
-"""Bytes of a name that goes through a sweep, so that a group never fills the socket."""
 
 
 def observe_by_world(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> list[Observation]:
@@ -66,24 +60,66 @@ def _by_world(cases: Sequence[Case]) -> list[list[int]]:
     return sorted(worlds.values(), key=lambda indexes: not any(call.lingers for index in indexes for call in cases[index].calls))
 
 
-class Group(NamedTuple):
-    """Cases that are sent at once, by their indexes, and what is sent."""
+class Part(NamedTuple):
+    """Calls of a case, by its index, that are made one after the other. Those of a case that ``changes`` the world are apart from
+    all others, and each that may do so is the last of its part."""
 
-    cases: Sequence[int]
+    case: int
+    calls: range
+    changes: bool
+
+
+class Group(NamedTuple):
+    """Parts that are sent at once, and what is sent. One that changes the world is the last, and nothing is sent after it."""
+
+    parts: Sequence[Part]
     message: bytes
 
+    @property
+    def changes(self) -> bool:
+        """Whether the world has to be put right before anything else is sent."""
+        return self.parts[-1].changes
 
-def _groups(indexes: Sequence[int], requests: Iterable[Iterable[bytes]]) -> Iterator[Group]:
-    group: list[int] = []
-    message = b""
-    for index, own in zip(indexes, requests, strict=True):
-        group.append(index)
-        message += b"".join(own)
-        if len(group) == GROUP or len(message) > FULL:
+
+def _parts(index: int, case: Case) -> Iterator[Part]:
+    end, may = len(case.calls), changing(case)
+    ends = sorted({call + 1 for call in may} | {end})
+    for first, last in itertools.pairwise((0, *ends)):
+        yield Part(index, range(first, last), bool(may))
+
+
+def _groups(parts: Iterable[tuple[Part, Iterator[bytes]]]) -> Iterator[Group]:
+    """``parts``, each with the requests of its case that have not been sent yet, in groups."""
+    group: list[Part] = []
+    message, calls = b"", 0
+    for part, requests in parts:
+        group.append(part)
+        calls += len(part.calls)
+        message += b"".join(itertools.islice(requests, len(part.calls)))
+        if part.changes or calls >= GROUP or len(message) > FULL:
             yield Group(group, message)
-            group, message = [], b""
+            group, message, calls = [], b"", 0
     if group:
         yield Group(group, message)
+
+
+def _mixed(others: Sequence[int], changes: Sequence[int]) -> list[int]:
+    """Cases that change the world among the others, so that there is something to look at while they run."""
+    mixed: list[int] = []
+    for number, index in enumerate(changes):
+        start, end = (len(others) * n // len(changes) for n in (number, number + 1))
+        mixed += [*others[start:end], index]
+    return mixed if changes else list(others)
+
+
+class Looked(NamedTuple):
+    """A call that has been made, by the indexes of its case and in that, with all that is to be looked at."""
+
+    case: int
+    call: int
+    answer: bytes
+    touched: tuple[Touched, ...]
+    changes: tuple[Change, ...] = ()
 
 
 class Awaited(NamedTuple):
@@ -121,17 +157,26 @@ class Sweep:
         self.awaited: list[Awaited] = []
         self._keeper, self._launch, self._cases = keeper, launch, cases
         self._lost: dict[int, str] = {}
-        restless = _restless(launch)
-        waiting = [index for index in indexes if _quiet(cases[index]) and restless.isdisjoint(_ways(cases[index]))]
+        self._looked: list[Looked] = []
+        self._found: dict[int, list[Seen]] = {}
+        waiting = self._in_order([index for index in indexes if quiet(cases[index])])
         if len(waiting) >= LEAST:
             session = keeper.started(launch, Limits(), guarded(cases[waiting[0]]))
             waiting = [index for index in waiting if not keeper.obstacle(session, cases[index])]
-        waiting.sort(key=lambda index: _writes(cases[index]))  # which may do more than they should
         while len(waiting) >= LEAST:
             waiting = self._swept(waiting)
         for index in indexes:
             if index not in self.seen:
                 self.seen[index] = self._by_itself(index)
+
+    def _in_order(self, indexes: Sequence[int]) -> list[int]:
+        """Those that may be swept: what is not to change the world, first reads, as writes may do more than they should."""
+        steady = restless(self._launch)
+        waiting = [index for index in indexes if not steady or steady.isdisjoint(ways(self._cases[index]))]
+        changes = [index for index in waiting if changing(self._cases[index])]
+        others = sorted(set(waiting).difference(changes), key=lambda index: (writes(self._cases[index]), index))
+        # on a guarded driver, what one case writes would be another's plaintext on the disk
+        return others if waiting and guarded(self._cases[waiting[0]]) else _mixed(others, changes)
 
     def _by_itself(self, index: int) -> Observation:
         """Run one case by itself. A driver that died in it before, and does not now, died all the same."""
@@ -140,8 +185,8 @@ class Sweep:
             return self._observation(index, (Seen("crash", detail=self._lost[index]),))
         return found
 
-    def _observation(self, index: int, seen: tuple[Seen, ...]) -> Observation:
-        return Observation(self._cases[index].id, self._launch.target, self._keeper.world.root, seen)
+    def _observation(self, index: int, seen: Sequence[Seen]) -> Observation:
+        return Observation(self._cases[index].id, self._launch.target, self._keeper.world.root, tuple(seen))
 
     def _swept(self, indexes: list[int]) -> list[int]:
         """Run cases up to the first that has to run by itself; those behind it."""
@@ -156,151 +201,117 @@ class Sweep:
         if session.lookout:
             secrets = dict.fromkeys(content for case in cases for call in case.calls for content in call.secrets)
             session.lookout.begin(tuple(filter(None, map(mark_of_content, secrets))), world.plot.places)
-        found: dict[int, tuple[Seen, ...]] = {}
+        parts = ((part, own) for index, case, own in zip(indexes, cases, requests, strict=True) for part in _parts(index, case))
+        last, alive = self._exchange(session, _groups(parts))
+        if not alive:
+            keeper.end(session)
+            if session.lookout:
+                self._found.clear()
+        elif session.lookout and session.lookout.end(session.process.pid):
+            self._found.clear()
+        whole = {index: own for index, own in self._found.items() if len(own) == len(self._cases[index].calls)}
+        self._found.clear()
+        opened = [index for index, own in whole.items() if any(seen.touched for seen in own)]
+        if last is None and any(writes(self._cases[index]) for index in opened) and world.changes():
+            return []
+        self.seen.update((index, self._observation(index, seen)) for index, seen in whole.items())
+        for index, own in zip(indexes, tickets, strict=True):
+            made = zip(self._cases[index].calls, own, strict=True) if index in whole else ()
+            self.awaited += [Awaited(session, index, ticket) for call, ticket in made if call.lingers]
+        return [] if last is None else indexes[indexes.index(last) + 1 :]
+
+    def _exchange(self, session: Session, coming: Iterator[Group]) -> tuple[int | None, bool]:
+        """Have the calls made and look at them, up to a case that has to run by itself, if there is one; and whether the driver
+        is still there."""
         sent: deque[Group] = deque()
-        coming = _groups(indexes, requests)
         ahead = next(coming, None)
         last, alive = None, True
         while alive and (sent or ahead):
-            if ahead and (not sent or (len(sent) < 2 and len(sent[0].message) + len(ahead.message) < ROOM)):
+            if ahead and _fits(ahead, sent):
                 session.driver.send(ahead.message)
                 sent.append(ahead)
                 ahead = next(coming, None)
                 continue
-            group = sent.popleft().cases
+            self._see(session)  # while the driver is at work
+            group = sent.popleft()
             answers = self._answers(session, group)
-            alive = len(answers) == len(group)
+            alive = len(answers) == len(group.parts)
             if last is None:
-                last = self._look(session, group, answers, found)
+                last = self._look(session, group, answers)
             if last is not None:
                 ahead = None
-        if not alive:
-            keeper.end(session)
-            if session.lookout:
-                found.clear()
-        elif session.lookout and session.lookout.end(session.process.pid):
-            return indexes[indexes.index(last) + 1 :] if last is not None else []
-        opened = [index for index, own in found.items() if any(seen.touched for seen in own)]
-        if last is None and any(_writes(self._cases[index]) for index in opened) and world.changes():
-            return []
-        self.seen.update((index, self._observation(index, seen)) for index, seen in found.items())
-        for index, own in zip(indexes, tickets, strict=True):
-            made = zip(self._cases[index].calls, own, strict=True) if index in found else ()
-            self.awaited += [Awaited(session, index, ticket) for call, ticket in made if call.lingers]
-        return [] if last is None else indexes[indexes.index(last) + 1 :]
+        self._see(session)
+        return last, alive
 
-    def _answers(self, session: Session, group: Sequence[int]) -> list[list[bytes]]:
-        """The answers to the calls of a group, by case; up to the one at which the driver ended or got stuck."""
+    def _answers(self, session: Session, group: Group) -> list[list[bytes]]:
+        """The answers to the calls of a group, by part; up to the one at which the driver ended or got stuck."""
         answers: list[list[bytes]] = []
-        for index in group:
+        for part in group.parts:
             own = []
-            for _ in self._cases[index].calls:
+            for _ in part.calls:
                 try:
                     data = session.driver.reply(PATIENCE)
                     if data == b"":
-                        self._lost[index] = session.how_it_ended()
+                        self._lost[part.case] = session.how_it_ended()
                 except BadReply as error:
-                    data, self._lost[index] = None, str(error)
+                    data, self._lost[part.case] = None, str(error)
                 if not data:
                     return answers
                 own.append(data)
             answers.append(own)
         return answers
 
-    def _look(
-        self, session: Session, group: Sequence[int], answers: Sequence[Sequence[bytes]], found: dict[int, tuple[Seen, ...]]
-    ) -> int | None:
-        """Find what was seen of the cases of a group, up to the first that has to run by itself, which is given back."""
+    def _look(self, session: Session, group: Group, answers: Sequence[Sequence[bytes]]) -> int | None:
+        """Find what the calls of a group touched, up to a case that has to run by itself, which is given back; and put right what
+        they changed."""
         world = self._keeper.world
         touched = world.events_of(sum(map(len, answers)))
         at = 0
-        for index, own in zip(group, answers, strict=False):
-            case, end = self._cases[index], at + len(own)
-            if end > len(touched) or (world.disturbed and end == len(touched)):
+        for part, own in zip(group.parts, answers, strict=False):
+            end = at + len(own)
+            if end > len(touched) or (world.disturbed and end == len(touched) and not part.changes):
                 if world.disturbed:
-                    _restless(self._launch).add(_ways(case)[len(touched) - 1 - at])
-                return index
-            with contextlib.suppress(Exception):  # a fault of ours shows again, with its reason, when the case runs by itself
-                found[index] = self._seen(session, case, own, touched[at:end])
+                    restless(self._launch).add(ways(self._cases[part.case])[part.calls[len(touched) - 1 - at]])
+                return part.case
+            self._looked += map(Looked, itertools.repeat(part.case), part.calls, own, touched[at:end])
             at = end
-        if len(answers) == len(group):
-            return None
-        stuck = group[len(answers)]
+        if len(answers) == len(group.parts):
+            return self._put_right(session, group.parts[-1]) if group.changes else None
+        stuck = group.parts[len(answers)].case
         if stuck not in self._lost and len(self._cases[stuck].calls) == 1:
-            _restless(self._launch).update(_ways(self._cases[stuck]))
+            restless(self._launch).update(ways(self._cases[stuck]))
         return stuck
 
-    def _seen(
-        self, session: Session, case: Case, answers: Sequence[bytes], touched: Sequence[tuple[Touched, ...]]
-    ) -> tuple[Seen, ...]:
+    def _put_right(self, session: Session, part: Part) -> int | None:
+        """Find what the last call of a part changed, and at the end of its case undo it; the case, if that fails."""
+        world, end = self._keeper.world, len(self._cases[part.case].calls)
+        call = self._looked.pop()
+        divided = len(part.calls) < end
+        if divided:  # what is read is told by what the world holds now
+            self._see(session)
+        self._looked.append(call._replace(changes=world.changes(of_touched=True)))
+        if divided:
+            self._see(session)
+        if part.calls.stop == end:
+            try:
+                world.mend()
+            except CannotBuild:
+                return part.case
+        return None
+
+    def _see(self, session: Session) -> None:
+        """What was seen of the calls that have been looked at."""
         gather, world = self._keeper.gather, self._keeper.world
-        return tuple(
-            [
-                gather(world, case, call, Answer("reply", data), session, opened=opened)
-                for call, data, opened in zip(case.calls, answers, touched, strict=True)
-            ]
-        )
+        for index, number, data, touched, changes in self._looked:
+            case = self._cases[index]
+            with contextlib.suppress(Exception):  # a fault of ours shows again, with its reason, when the case runs by itself
+                seen = gather(world, case, case.calls[number], Answer("reply", data), session, found=(touched, changes))
+                self._found.setdefault(index, []).append(seen)
+        self._looked.clear()
 
 
-def _writes(case: Case) -> bool:
-    return any(call.op == "write" for call in case.calls)
-
-
-@remembered(16)
-def _restless(_launch: Launch) -> set[Way]:
-    """The ways of calls that changed something, or hung, in a sweep of this target: those like them run by themselves then."""
-    return set()
-
-
-def _ways(case: Case) -> list[Way]:
-    """What each call of a case does, the rule that decides it, and whether its name goes back up."""
-    calls = zip(case.calls, predict(case), strict=True)
-    return [(call.op, expect.rule, isinstance(call.name, str) and "/../" in call.name) for call, expect in calls]
-
-
-def _quiet(case: Case) -> bool:
-    """Whether a case is to change nothing, needs no time, and nothing large."""
-    limits = case.limits
-    if limits is not USUAL and (limits.seconds < USUAL.seconds or limits.memory != USUAL.memory):
-        return False
-    if not _still(case.world) or sum(map(_size, case.calls)) > protocol.INLINE_LIMIT or not all(map(_small, case.calls)):
-        return False
-    for call, expect in zip(case.calls, predict(case), strict=True):
-        if call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None:
-            return False
-    return True
-
-
-def _size(call: Call) -> int:
-    """How many bytes a call takes along."""
-    size = call.payload.size if call.op == "write" and call.payload else 0
-    return size + sum([script.content.size for script in (call.read_callback, call.write_callback) if script and script.content])
-
-
-def _small(call: Call) -> bool:
-    """Whether a call comes to its end by itself, and has no very long names."""
-    if call.race or call.resize or call.threads:
-        return False
-    if any(script and (script.waits or script.reenters) for script in (call.read_callback, call.write_callback)):
-        return False
-    names = (*call.names, call.fallback) if call.fallback else call.names
-    return all(
-        not isinstance(name, tuple) or sum(p.times * max(len(p.text), len(p.hex)) for p in name) <= LONGEST
-        for name in names
-        if name
-    )
-
-
-@remembered()
-def _still(world: World) -> bool:
-    """Whether the files of a world are small, and nothing in it goes on by itself or is particular."""
-    for entry in world.entries:
-        if isinstance(entry, File):
-            if entry.attribute or content_of(entry).size > protocol.INLINE_LIMIT:
-                return False
-        elif isinstance(entry, Fifo):
-            if entry.writer:
-                return False
-        elif not isinstance(entry, Link | Dir | HardLink | Socket):
-            return False
-    return True
+def _fits(group: Group, sent: Sequence[Group]) -> bool:
+    """Whether a group may be sent while those that were sent are under way."""
+    if not sent:
+        return True
+    return len(sent) < 2 and not sent[-1].changes and len(sent[0].message) + len(group.message) < ROOM

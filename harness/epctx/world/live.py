@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import stat
@@ -11,7 +12,7 @@ from typing import Literal
 from epctx import syscalls
 from epctx.case import Content, Fifo, File, Link, Name, World, raw, stream
 from epctx.observation import Change, Place, State, Touched, digest
-from epctx.world.differences import Signature, open_parent, read_digest, state_of
+from epctx.world.differences import Signature, open_parent, read_digest, signature, state_of
 from epctx.world.entries import ModelFile, content, digest_of, plan_of
 from epctx.world.paths import join, path_of, place_of, split, text_of
 from epctx.world.plot import SCRATCH, Plot
@@ -49,6 +50,10 @@ class LiveWorld:
         """What ``reads`` answered, as long as nothing changes."""
         self._written: set[Inode] = set()
         self._replaced: set[bytes] = set()
+        self._concerned: set[bytes] = set()
+        """The paths of all that was touched since ``_settle``."""
+        self._vague = False
+        """Whether something was done to a directory since then, so that more may differ than these."""
 
     def change_to(self, world: World, model: ModelFile | None, model_directory: Name | None, *, afresh: bool = False) -> None:
         """Bring the world into the declared state, with the model file in it; undo whatever the last case did.
@@ -64,6 +69,13 @@ class LiveWorld:
         self._standing.bring(plan_of(world, model), directory, afresh=afresh)
         self._settle()
         self.overrun = False
+
+    def mend(self) -> None:
+        """Undo what was done since ``change_to``, of which ``changes`` told. Raises CannotBuild."""
+        standing = self._standing
+        if standing.dirty:
+            standing.bring(standing.plan, standing.directory)
+        self._settle()
 
     def replace_model(self, model: ModelFile) -> None:
         """Give the model file another content, in place. Nothing of that is seen."""
@@ -86,7 +98,8 @@ class LiveWorld:
         self._held.clear()
         self._written.clear()
         self._replaced.clear()
-        self.disturbed = False
+        self._concerned.clear()
+        self.disturbed = self._vague = False
 
     def close(self) -> None:
         """Remove the world; the plot stays."""
@@ -126,7 +139,11 @@ class LiveWorld:
                     continue
             what = _WHAT.get(mask & ~syscalls.IN_ISDIR)
             paths = self._paths_of(event)
-            if what is None or not paths or mask == syscalls.IN_OPEN | syscalls.IN_ISDIR:
+            if mask == syscalls.IN_OPEN | syscalls.IN_ISDIR:
+                continue
+            self._vague = self._vague or not paths or bool(mask & syscalls.IN_ISDIR)
+            self._concerned.update(paths)
+            if what is None or not paths:
                 continue
             key = (what, tuple(paths))
             if key not in touched:
@@ -152,15 +169,20 @@ class LiveWorld:
             self._written.add(inode)
         return inventory.names_of(inode)
 
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self, *, of_touched: bool = False) -> tuple[Change, ...]:
         """How world and margin differ from what they were at ``change_to`` or the last ``changes``, sorted by path.
 
-        Call ``events`` first. The differences are the new state that the next ``changes`` starts from.
+        Call ``events`` first. The differences are the new state that the next ``changes`` starts from. Where files alone were
+        touched it is enough to look at those (``of_touched``), as long as somebody looks at all in the end.
         """
         standing = self._standing
         inventory, dirty = standing.inventory, standing.dirty
         before = inventory.signatures
-        now = standing.scan(before)
+        now = None if not of_touched or self._vague or standing.lost else self._now_at(self._concerned)
+        if now is not None:
+            before = {path: before[path] for path in self._concerned if path in before}
+        else:
+            now = standing.scan(before)
         differing = [
             path
             for path in {**before, **now}
@@ -183,6 +205,19 @@ class LiveWorld:
                     inventory.digests[path] = new.digest
         self._settle()
         return tuple(sorted(found, key=lambda change: change.path))
+
+    def _now_at(self, paths: set[bytes]) -> dict[bytes, Signature] | None:
+        """The signatures of what is at these paths now; None if one lies in no directory of the world."""
+        directories, now = self._standing.builder.directories, dict[bytes, Signature]()
+        scratch = SCRATCH.encode()
+        for path in paths:
+            parent, name = split(path)
+            if parent in directories:
+                with contextlib.suppress(FileNotFoundError):
+                    now[path] = signature(os.stat(name, dir_fd=directories[parent], follow_symlinks=False))
+            elif parent != scratch:  # of which only the events count
+                return None
+        return now
 
     def _state(self, found: Signature | None, path: bytes, held: Callable[[bytes, Signature], str]) -> State:
         return state_of(found, held(path, found)) if found is not None else state_of(None)

@@ -1,0 +1,91 @@
+"""Which cases may be run in a sweep, and which of their calls are to change the world."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from epctx.case import Call, Case, Dir, Fifo, File, HardLink, Limits, Link, Socket, World, content_of
+from epctx.remember import remembered
+from epctx.spec import predict
+from epctx.target import Launch
+from epctx_driver import protocol
+
+USUAL = Limits()
+LONGEST = 4096
+"""Bytes of a name that goes through a sweep, so that a group never fills the socket."""
+Way: TypeAlias = tuple[str, str, bool]
+
+
+def quiet(case: Case) -> bool:
+    """Whether a case needs no time, nothing large, and a world in which nothing goes on by itself."""
+    limits = case.limits
+    if limits is not USUAL and (limits.seconds < USUAL.seconds or limits.memory != USUAL.memory):
+        return False
+    return _still(case.world) and sum(map(_size, case.calls)) <= protocol.INLINE_LIMIT and all(map(_small, case.calls))
+
+
+def changing(case: Case) -> tuple[int, ...]:
+    """The indexes of the calls that may change the world, if they do what is expected of them."""
+    if not writes(case):
+        return ()
+    return tuple(
+        [
+            index
+            for index, (call, expect) in enumerate(zip(case.calls, predict(case), strict=True))
+            if call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None
+        ]
+    )
+
+
+def writes(case: Case) -> bool:
+    """Whether there is a write among the calls of a case."""
+    return "write" in [call.op for call in case.calls]
+
+
+@remembered(16)
+def restless(_launch: Launch) -> set[Way]:
+    """The ways of calls that changed something, or hung, in a sweep of this target: those like them run by themselves then."""
+    return set()
+
+
+def ways(case: Case) -> list[Way]:
+    """What each call of a case does, the rule that decides it, and whether its name goes back up."""
+    calls = zip(case.calls, predict(case), strict=True)
+    return [(call.op, expect.rule, isinstance(call.name, str) and "/../" in call.name) for call, expect in calls]
+
+
+def _size(call: Call) -> int:
+    """How many bytes a call takes along."""
+    size = call.payload.size if call.op == "write" and call.payload else 0
+    for script in (call.read_callback, call.write_callback):
+        if script and script.content:
+            size += script.content.size
+    return size
+
+
+def _small(call: Call) -> bool:
+    """Whether a call comes to its end by itself, and has no very long names."""
+    if call.race or call.resize or call.threads:
+        return False
+    for script in (call.read_callback, call.write_callback):
+        if script and (script.waits or script.reenters):
+            return False
+    for name in (call.name, call.fallback):
+        if isinstance(name, tuple) and sum(p.times * max(len(p.text), len(p.hex)) for p in name) > LONGEST:
+            return False
+    return True
+
+
+@remembered()
+def _still(world: World) -> bool:
+    """Whether the files of a world are small, and nothing in it goes on by itself or is particular."""
+    for entry in world.entries:
+        if isinstance(entry, File):
+            if entry.attribute or content_of(entry).size > protocol.INLINE_LIMIT:
+                return False
+        elif isinstance(entry, Fifo):
+            if entry.writer:
+                return False
+        elif not isinstance(entry, Link | Dir | HardLink | Socket):
+            return False
+    return True
