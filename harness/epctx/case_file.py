@@ -139,8 +139,8 @@ def schema() -> dict[str, Any]:
 # --- reading carefully ------------------------------------------------------------------------------------------------------
 
 
-def contents(name: str) -> bytes:
-    """The bytes of a regular file that a user named, the first ``MAX_FILE`` and one more. CaseError if it cannot be read."""
+def contents(name: str, most: int | None = MAX_FILE + 1) -> bytes:
+    """The bytes of a regular file that a user named, the first ``most`` of them. CaseError if it cannot be read."""
     try:
         # without O_NONBLOCK a FIFO would hold us
         fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
@@ -148,7 +148,7 @@ def contents(name: str) -> bytes:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise CaseError(f"{name}: this is not a regular file")
             with open(fd, "rb", closefd=False) as file:
-                return file.read(MAX_FILE + 1)
+                return file.read(most)
         finally:
             os.close(fd)
     except OSError as error:

@@ -27,8 +27,8 @@ FAKES = Path(__file__).parent.parent / "fakes"
 
 @pytest.fixture(autouse=True)
 def plain_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the developer's terminal decides what is printed."""
-    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    """Nothing of the developer's terminal decides what is printed, and nothing of these runs goes into the summary of a CI."""
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -111,6 +111,22 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("check", "--write-baseline", "new.toml", "--fail-fast"), "--write-baseline takes a whole run; leave out --fail-fast"),
     (("check", "--write-baseline", "text"), "--write-baseline text: there is such a file, and its reasons would be lost"),
     (("check", "mine", "--write-baseline", "new.toml"), "there is no kind 'mine'"),
+    # reports
+    (("check", "--report", "markdon:x"), "There is no report 'markdon'; did you mean 'markdown'?"),
+    (("check", "--report", "xyzzy:x"), "There is no report 'xyzzy'; there are "),
+    (("check", "--report", "markdown"), "'markdown' is no report; write FORMAT:FILE"),
+    (("check", "--report", "markdown:"), "'markdown:' is no report; write FORMAT:FILE"),
+    (("check", "--report", "markdown:-"), "report markdown:-: standard output has the terminal report; name a file"),
+    (("check", "--report", "markdown:x", "--report", "markdown:x"), "x is the file of two reports"),
+    (("check", "--report", "markdown:missing/x"), "report markdown:missing/x: No such file or directory; name a file"),
+    (("check", "--report", "markdown:dir.json"), "report markdown:dir.json: Is a directory"),
+    (("check", "--source", "missing.h:3"), "--source missing.h:3: there is no such file; write FILE, or FILE:LINE"),
+    (("report",), "Missing argument 'RUN'"),
+    (("report", "text"), "Missing argument 'FORMAT:FILE...'"),
+    (("report", "text", "markdown:x"), "text: this is no saved run; write one with --json"),
+    (("report", "fifo.json", "markdown:x"), "fifo.json: this is not a regular file"),
+    (("report", "none.jsonl", "markdown:x"), "none.jsonl: this is no saved run"),
+    (("report", "missing.jsonl", "markdown:x"), "missing.jsonl: cannot be read: No such file"),
     # files to write
     (
         ("check", "--json", "missing/r.jsonl"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from epctx.case import Call, Case, Piece, World
 from epctx.errors import UsageError
 from epctx.observation import Observation, Seen
 from epctx.oracle import Verdict
@@ -13,6 +14,7 @@ from epctx.report.record import Header, Line, footer
 HEAD = Header("reference", "spec", 1, "a box", "1.32.0", "0.1.0", "2026-01-01T00:00:00+00:00")
 LINE = Line(
     0,
+    Case("a/b", "A case.", "hostile", ("contain.parent",), World(), (Call("read", (Piece(hex="ff"),)),)),
     Verdict("a/b", "pass", ("refused",)),
     Observation("a/b", "reference", calls=(Seen("returned", code=2, message="no \x1b\n"),)),
 )
@@ -35,6 +37,30 @@ def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 def test_a_report_without_a_footer_was_cut_off(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cut off"):
         read(write(tmp_path / "r.jsonl", HEAD, LINE))
+
+
+def test_a_line_that_ends_in_the_middle_is_a_run_that_was_cut_off(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", HEAD, LINE, footer([LINE.verdict], [LINE.observation], 1.5))
+    whole = path.read_bytes()
+    for end in (len(whole) - 3, whole.index(b"\n", whole.index(b"\n") + 1) - 20):
+        path.write_bytes(whole[:end])
+        with pytest.raises(UsageError, match="cut off"):
+            read(path)
+
+
+@pytest.mark.parametrize(("written", "version"), [(b'"format":3', 3), (b'"format":1', 1), (b'"boxed":true', 1)])
+def test_another_format_is_named(tmp_path: Path, written: bytes, version: int) -> None:
+    path = write(tmp_path / "r.jsonl", HEAD, LINE, footer([LINE.verdict], [LINE.observation], 1.5))
+    assert path.read_bytes().count(b'"format":2') == 1
+    path.write_bytes(path.read_bytes().replace(b'"format":2', written))
+    with pytest.raises(UsageError, match=f"saved in format {version}, and this epctx reads format 2"):
+        read(path)
+
+
+def test_lines_are_in_order(tmp_path: Path) -> None:
+    foot = footer([LINE.verdict], [LINE.observation], 1.5)
+    with pytest.raises(UsageError, match="a header, a line for each case, and a footer"):
+        read(write(tmp_path / "r.jsonl", HEAD, HEAD, foot))
 
 
 @pytest.mark.parametrize("text", [b"", b"{}\n", b"not json\n", b'{"type":"header"}\n'])

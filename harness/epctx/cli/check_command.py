@@ -14,13 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from epctx import __version__
 from epctx.case import Case, Sanitizer
-from epctx.cli import INTERRUPTED, options
+from epctx.cli import INTERRUPTED, options, reporting
 from epctx.errors import UsageError
 from epctx.oracle import Profile, Verdict
 from epctx.report import terminal
 from epctx.report.console import Output
+from epctx.report.files import ReportFile, write_all
 from epctx.report.jsonl import JsonLines
-from epctx.report.record import Footer, Header, Line, footer
+from epctx.report.record import Footer, Header, Line, Run, footer
 from epctx.run.baseline import Baseline, brought_up_to_date
 from epctx.run.baseline_file import NewFile, dumps, read
 from epctx.run.check import Judged, by_luck, check, judging
@@ -48,8 +49,10 @@ from epctx.target import Launch
     "json_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write what was seen and what it means as JSON lines.",
+    help="Save the run, all that was seen and what it means, as JSON lines.",
 )
+@reporting.reports
+@reporting.source
 def command(
     target: str,
     profile_name: str | None,
@@ -65,6 +68,8 @@ def command(
     fail_fast: bool,
     everything: bool,
     json_path: Path | None,
+    reports: tuple[reporting.Wanted, ...],
+    source: reporting.Source | None,
 ) -> None:
     """Judge TARGET, by default the bundled reference helper.
 
@@ -101,7 +106,8 @@ def command(
     with ExitStack() as stack:
         fresh = stack.enter_context(NewFile(new_baseline)) if new_baseline else None
         launch = options.prepared(target, console, sanitizer)
-        report = stack.enter_context(JsonLines(json_path)) if json_path else None
+        saved = stack.enter_context(JsonLines(json_path)) if json_path else None
+        report_files = [stack.enter_context(ReportFile(w.format, w.path)) for w in reports if w.path]
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
         profile = judging(launch, conditions, profile_name, policies)
@@ -135,25 +141,30 @@ def command(
             baselines=tuple(map(str, baseline_paths)),
             expired=known.expired,
         )
+        head = reporting.with_source(head, source)
         terminal.header(console, head)
-        if report:
-            report.write(head)
+        if saved:
+            saved.write(head)
         done, seconds, interrupted = _run(console, runner, launch, cases, profile, known.new if fail_fast else None)
         verdicts = [j.verdict for j in done]
         stale = known.stale((case.id for case in every), verdicts)
         number = sum(v.fails and not known.new(v) for v in verdicts)
         foot = footer(verdicts, [j.observation for j in done], seconds, interrupted, number, stale)
-        lines = [Line(j.index, j.verdict, j.observation, known.known(j.verdict)) for j in done]
+        lines = [Line(j.index, j.case, j.verdict, j.observation, known.known(j.verdict)) for j in done]
         reasons = {line.verdict.case: line.known for line in lines}
         terminal.findings(console, [(j.case, j.verdict) for j in done], head, reasons, everything=everything)
         terminal.baselines(console, head, foot)
         if fresh:
             _write_baseline(console, fresh, known, done, head, foot)
+        written, failure = write_all(report_files, Run(head, lines, foot))
+        terminal.reports_written(console, written)
         terminal.summary(console, head, foot)
-        if report:
+        if saved:
             for line in lines:
-                report.write(line)
-            report.write(foot)
+                saved.write(line)
+            saved.write(foot)
+    if failure:
+        raise failure
     sys.exit(_exit_code(foot))
 
 

@@ -12,15 +12,16 @@ from epctx.cli import options
 from epctx.errors import UsageError
 from epctx.faults import read
 from epctx.oracle import POLICIES, PROFILES, RULES, Profile
+from epctx.report.formats import formats
 from epctx.report.rows import Row, show
 from epctx.report.terminal import COLOURS
 from epctx.run.select import matcher
 from epctx.target import kinds, weaknesses
 
-WHAT = ("attacks", "cases", "rules", "targets", "weak", "profiles", "published")
+WHAT = ("attacks", "cases", "rules", "targets", "weak", "profiles", "published", "reports")
 
 
-@click.command(short_help="List attacks, cases, rules, targets, weak targets, profiles or published faults.")
+@click.command(short_help="List attacks, cases, rules, targets, weak targets, profiles, published faults or reports.")
 @click.argument("what", type=click.Choice(WHAT), metavar="WHAT")
 @click.option("--only", metavar="GLOB", help="Only entries whose name matches.")
 def command(what: str, only: str | None) -> None:
@@ -34,6 +35,7 @@ def command(what: str, only: str | None) -> None:
     weak      the bundled targets with one fault each
     profiles  which rules must hold
     published the published faults, and where they are described
+    reports   the formats that --report writes
     """
     listed: dict[str, Callable[[], Sequence[Row]]] = {
         "attacks": _attacks,
@@ -43,6 +45,7 @@ def command(what: str, only: str | None) -> None:
         "weak": _weak,
         "profiles": _profiles,
         "published": _published,
+        "reports": _reports,
     }
     rows = listed[what]()
     if only:
@@ -94,3 +97,7 @@ def _published() -> Sequence[Row]:
         (f.id, f.target, f"{f.vulnerable}, fixed in {f.fixed}", f"{f.title}: {' '.join(f.sources)}")
         for f in read(options.bundled_faults()).faults
     ]
+
+
+def _reports() -> Sequence[Row]:
+    return [(name, format.summary) for name, format in formats().items()]

@@ -1,16 +1,17 @@
-"""The JSON lines report: a header, one line for each case, a footer; a file without a footer was cut off."""
+"""Saved runs, as JSON lines: a header, one line for each case, a footer; a file without a footer was cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
+from epctx.case_file import contents
 from epctx.errors import UsageError
-from epctx.report.record import FORMAT, Footer, Header, Line
+from epctx.report.record import FORMAT, Footer, Header, Line, Run
 
 
 class JsonLines:
@@ -44,18 +45,50 @@ class JsonLines:
             raise UsageError(f"--json {self.path}: {error.strerror}; name a file that can be written.") from None
 
 
-def read(path: Path) -> tuple[Header, Sequence[Line], Footer]:
-    """Read a report back; UsageError if it is none, of another version, or cut off."""
+class _Version(msgspec.Struct):
+    """The part of a header that is looked at first, since another version may have other fields."""
+
+    type: str
+    format: int = 1
+    """Format 1 did not say which one it is."""
+
+
+def read(path: Path) -> Run:
+    """Read a saved run back; UsageError if it is none, of another version, or cut off."""
     records: list[Header | Line | Footer] = []
+    texts = contents(str(path), None).splitlines()
+    _check_version(path, texts[0] if texts else b"")
+    for text in texts:
+        try:
+            records.append(_record.decode(text))
+        except (msgspec.MsgspecError, RecursionError) as error:
+            if len(records) + 1 == len(texts):
+                raise _cut_off(path) from None
+            raise UsageError(f"{path}:{len(records) + 1}: {error}; is this a run saved by --json?") from None
+    head, *lines, foot = records[0], *records[1:-1], records[-1]
+    if not isinstance(foot, Footer):
+        raise _cut_off(path)
+    if not isinstance(head, Header) or not all(isinstance(line, Line) for line in lines):
+        raise UsageError(f"{path}: a saved run is a header, a line for each case, and a footer; write one with --json.")
+    return Run(head, [line for line in lines if isinstance(line, Line)], foot)
+
+
+def _check_version(path: Path, first: bytes) -> None:
     try:
-        for text in path.read_bytes().splitlines():
-            records.append(msgspec.json.decode(text, type=Header | Line | Footer))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; name a report written by --json.") from None
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"{path}:{len(records) + 1}: {error}; is this a report written by --json?") from None
-    if not records or not isinstance(records[0], Header) or records[0].format != FORMAT:
-        raise UsageError(f"{path}: this is no report of format {FORMAT}; write one with --json.")
-    if not isinstance(records[-1], Footer):
-        raise UsageError(f"{path}: the report has no footer, so it was cut off; run the check again.")
-    return records[0], [r for r in records if isinstance(r, Line)], records[-1]
+        version = _version.decode(first)
+    except msgspec.MsgspecError:
+        raise UsageError(f"{path}: this is no saved run; write one with --json.") from None
+    if version.type != "header":
+        raise UsageError(f"{path}: this is no saved run, as it does not begin with a header; write one with --json.")
+    if version.format != FORMAT:
+        raise UsageError(
+            f"{path}: the run was saved in format {version.format}, and this epctx reads format {FORMAT}; run the check again."
+        )
+
+
+def _cut_off(path: Path) -> UsageError:
+    return UsageError(f"{path}: the saved run has no footer, so it was cut off; run the check again.")
+
+
+_record = msgspec.json.Decoder(Header | Line | Footer)
+_version = msgspec.json.Decoder(_Version)

@@ -1,29 +1,28 @@
-"""A run as data: a header, a line for each case, a footer. Every report is made from these."""
+"""A run as data: a header, a line for each case, a footer. Every report is made of these."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import astuple
 
-from epctx.case import Sanitizer, Struct
+from epctx.case import Case, Sanitizer, Struct
 from epctx.observation import Observation, RaceSeen
 from epctx.oracle import DESIGN, Result, Scope, Verdict
 from epctx.run.baseline import Entry
 
-FORMAT = 1
-"""Version of the JSON lines format."""
+FORMAT = 2
+"""Version of the format of saved runs."""
 
 JUDGED: tuple[Result, ...] = ("pass", "note", "fail", "hang", "crash")
 """The results of cases that ran to a judgement."""
-
-
 FAILING: tuple[Result, ...] = ("fail", "hang", "crash")
 """The results of cases that break a rule of the profile."""
 
 
-class Header(Struct, frozen=True, tag="header"):
+class Header(Struct, frozen=True, tag="header", omit_defaults=False):
     """What ran, on what, judged how. ``box`` says in words how the target was isolated, ``ort`` which ONNX Runtime it met.
 
     ``unboxed`` is whether the user asked for no isolation, ``boxed`` whether there was any.
@@ -70,6 +69,10 @@ class Header(Struct, frozen=True, tag="header"):
     """The files that say which findings are known."""
     expired: tuple[Entry, ...] = ()
     """The entries of those files that do not count any more."""
+    source: str = ""
+    """The file that findings are about, as the user names it, for reports that point into code."""
+    line: int = 1
+    """The line of that file."""
 
 
 class Line(Struct, frozen=True, tag="case"):
@@ -79,13 +82,14 @@ class Line(Struct, frozen=True, tag="case"):
     """
 
     index: int
+    case: Case
     verdict: Verdict
     observation: Observation
     known: dict[str, str] = {}
 
 
 class Footer(Struct, frozen=True, tag="footer"):
-    """How a run ended. A report without one was cut off."""
+    """How a run ended. A saved run without one was cut off."""
 
     counts: dict[Result, int]
     held: bool
@@ -108,6 +112,14 @@ class Footer(Struct, frozen=True, tag="footer"):
     def judged(self) -> int:
         """How many cases were judged, rather than skipped or lost to an error."""
         return sum(self.counts.get(r, 0) for r in JUDGED)
+
+
+class Run(NamedTuple):
+    """A run that has ended, or was interrupted: all that a report is made of. The lines are in the order of the cases."""
+
+    header: Header
+    lines: Sequence[Line]
+    footer: Footer
 
 
 def footer(

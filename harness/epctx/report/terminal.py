@@ -14,6 +14,7 @@ from rich.text import Text
 from epctx.case import Call, Case, shown
 from epctx.oracle import PROFILES, RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
 from epctx.report.console import indented, plural
+from epctx.report.files import ReportFile
 from epctx.report.record import Footer, Header
 from epctx.run.baseline import Entry
 
@@ -216,6 +217,14 @@ def baseline_written(console: Console, path: Path, entries: Sequence[Entry] | No
     console.print(Text(f"\nbaseline {path}: {number}{left}"))
 
 
+def reports_written(console: Console, files: Sequence[ReportFile]) -> None:
+    """Which reports were written where."""
+    if files:
+        console.print()
+    for file in files:
+        console.print(Text(f"report {file.format.name}: {file.path}{' (replaced)' if file.replaced else ''}", style="dim"))
+
+
 def summary(console: Console, head: Header, foot: Footer) -> None:
     """The last lines: what ran, and plainly whether the target held."""
     counts = ", ".join(f"{n} {result}" for result, n in foot.counts.items()) or "nothing ran"
@@ -225,10 +234,11 @@ def summary(console: Console, head: Header, foot: Footer) -> None:
         race = foot.races
         rate = f"{race.outside:,} of {race.rounds:,} reads left the model directory ({100 * race.outside / race.rounds:.1f} %)"
         console.print(Text(f"races: {rate} while names were changed {race.turns:,} times", style="dim"))
-    console.print(_conclusion(head, foot))
+    console.print(conclusion(head, foot))
 
 
-def _conclusion(head: Header, foot: Footer) -> Text:
+def conclusion(head: Header, foot: Footer) -> Text:
+    """The sentence that a run comes to."""
     failing = foot.failing
     target = f"{head.target} ({head.met})" if head.met else head.target
     ran = sum(foot.counts.values())
