@@ -12,6 +12,10 @@ import mmap
 from typing import Literal, TypeAlias
 
 from epctx.case import TAIL, Content, Sanitizer, Struct, stream
+from epctx_driver import protocol
+
+UNSAID = protocol.UNSAID
+"""The code of a refusal that says none, as in Python."""
 
 Place: TypeAlias = Literal["inside", "outside", "above"]
 """Where an entry lies: in the model directory, elsewhere in the world, or above the world's root (in its margin)."""
@@ -133,6 +137,7 @@ class StepSeen(Struct, frozen=True):
     """What came of one step of a ``config`` call; None for what it does not give."""
 
     code: int = 0
+    """The member of OrtErrorCode, or UNSAID."""
     message: str = ""
     function: Handed | None = None
     state: Handed | None = None
@@ -210,8 +215,8 @@ class Seen(Struct, frozen=True):
     shown_by: Literal["bytes", "result", "open"] = "bytes"
     """What shows which file a read took: the bytes that came back; the result of a run of what it loaded; or, where nothing can
     be run, only that it was opened, which then counts as accepted."""
-    session: bool = False
-    """Whether it was a session, which does not show what its execution provider does with memory."""
+    unmeasured: bool = False
+    """Whether what the target does with memory is not shown: by a session, or in Python."""
     callbacks: tuple[CallbackSeen, ...] = ()
     moves: tuple[str, ...] = ()
     """Which promises of a move were broken, in words."""

@@ -15,17 +15,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from epctx_driver.serve import Fault, Request
+from epctx_driver.serve import Fault, Request, Unusable
 
 PR_SET_PDEATHSIG = 1
 FILES = "{files}"
 """Stands in an option for the directory that the provider's files are in."""
 ALONE = {"session.disable_cpu_ep_fallback": "1"}
 """The options of a session that the provider has for itself: ONNX Runtime's own takes no node in its place."""
-
-
-class Unusable(Exception):
-    """The provider cannot be used: why, in words that need no traceback."""
 
 
 class Provider:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -11,9 +12,11 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from epctx_driver import protocol
+from epctx_driver.adapter import Buffer
 from epctx_driver.protocol import field, message
 
 LINK, BULK = 3, 4
@@ -37,6 +40,10 @@ class Request(NamedTuple):
     model: bytes
 
 
+class Unusable(Exception):
+    """What is to be called cannot be used: why, in words that need no traceback."""
+
+
 class Fault(Exception):
     """Why nothing can be said about the loader, in words: never a refusal."""
 
@@ -58,27 +65,43 @@ class Loader(Protocol):
         """Save the model, with its data where its name leads."""
 
 
+Answer = Callable[[bytes], bytes]
+"""Makes the reply to a request, whose fixed part and fields it is given."""
+
+
 def serve(name: str, settings: dict[str, Any]) -> None:
-    """Answer requests with a loader of this package until the link closes."""
+    """Answer requests with what a module of this package opens, a loader or an adapter, until the link closes."""
     link = socket.socket(fileno=LINK)
     try:
         module = importlib.import_module(f"epctx_driver.{name}")
-        loader: Loader = module.open_loader(**settings)
+        hello, answer = _adapter(module, settings) if hasattr(module, "open_adapter") else _loader(module, settings)
     except Exception as error:
-        link.sendall(_hello("", "", (), f"{type(error).__name__}: {error}"))
+        link.sendall(hello_message("", "", (), error=str(error) if isinstance(error, Unusable) else one_line(error)))
         return
-    link.sendall(_hello(loader.met, loader.ort, loader.can, ""))
-    answer_all(loader, link)
+    link.sendall(hello)
+    answer_all(answer, link)
 
 
-def answer_all(loader: Loader, link: socket.socket) -> None:
+def _loader(module: Any, settings: dict[str, Any]) -> tuple[bytes, Answer]:
+    loader: Loader = module.open_loader(**settings)
+    return hello_message(loader.met, loader.ort, loader.can), functools.partial(answer_with, loader)
+
+
+def _adapter(module: Any, settings: dict[str, Any]) -> tuple[bytes, Answer]:
+    from epctx_driver import calls  # loaders can do without
+
+    adapter = calls.Adapted(module.open_adapter(**settings))
+    return hello_message(adapter.met, "", adapter.can, cannot=adapter.cannot), adapter.answer
+
+
+def answer_all(answer: Answer, link: socket.socket) -> None:
     """Answer the requests that come, until the link closes."""
     data = _receive(link)
     while data:
         if _afresh(data):
-            data = _in_child(loader, link, data)
+            data = _in_child(answer, link, data)
         else:
-            link.sendall(_answer(loader, data))
+            link.sendall(answer(data))
             data = _receive(link)
 
 
@@ -86,7 +109,7 @@ def _afresh(data: bytes) -> bool:
     return bool(protocol.REQUEST.unpack_from(data)[1] & protocol.AFRESH)
 
 
-def _in_child(loader: Loader, link: socket.socket, data: bytes) -> bytes:
+def _in_child(answer: Answer, link: socket.socket, data: bytes) -> bytes:
     """Answer a request, and those that belong to it, in a process that comes from this one, and ends with them; the next request.
 
     This process makes no call itself, so whatever a call does to its process, the next one finds a loader as it was imported.
@@ -96,7 +119,7 @@ def _in_child(loader: Loader, link: socket.socket, data: bytes) -> bytes:
     if not child:
         os.close(reader)
         while data:
-            link.sendall(_answer(loader, data))
+            link.sendall(answer(data))
             data = _receive(link)
             if data and _afresh(data):
                 break
@@ -128,9 +151,16 @@ def _end_as(code: int) -> None:
     os._exit(abs(code))
 
 
-def _hello(met: str, ort: str, can: tuple[str, ...], error: str) -> bytes:
-    said = {"protocol": protocol.PROTOCOL, "target": met, "ort": ort, "can": can, "lent": False, "error": error}
+def hello_message(met: str, ort: str, can: Iterable[str], *, cannot: Mapping[str, str] = {}, error: str = "") -> bytes:
+    """The first words to the harness: what is met, and what it ``can``; what it ``cannot``, with reasons of its own."""
+    said = {"protocol": protocol.PROTOCOL, "target": met, "ort": ort, "can": [*can], "lent": False, "error": error}
+    said["cannot"] = {**cannot}
     return message(protocol.HELLO_KIND, field(protocol.HELLO_TEXT, json.dumps(said).encode()))
+
+
+def one_line(error: BaseException) -> str:
+    """An exception with its class, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _receive(link: socket.socket) -> bytes:
@@ -149,13 +179,11 @@ def _exactly(link: socket.socket, size: int) -> bytes:
     return bytes(data)
 
 
-def _answer(loader: Loader, data: bytes) -> bytes:
-    op, _, _, _, file_size, _ = protocol.REQUEST.unpack_from(data)
-    given = {tag: values[0] for tag, values in protocol.fields(data, protocol.REQUEST.size).items()}
-    os.chdir(given[protocol.CWD])
-    request = Request(_NAMES[op], given.get(protocol.MODEL_PATH, b""), given.get(protocol.SESSION_MODEL, b""))
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size if file_size >= 0 else hard, hard))
+def answer_with(loader: Loader, data: bytes) -> bytes:
+    """What comes of a request for a loader."""
+    op = protocol.REQUEST.unpack_from(data)[0]
+    given = enter(data)
+    request = Request(NAMES[op], first(given, protocol.MODEL_PATH), first(given, protocol.SESSION_MODEL))
     output, code, text, fault, start = b"", 0, "", "", time.perf_counter_ns()
     try:
         if request.op == "write":
@@ -166,20 +194,42 @@ def _answer(loader: Loader, data: bytes) -> bytes:
         fault = str(error)
     except Exception as error:
         code, text = FAIL, f"{type(error).__name__}: {error}"
-    took = time.perf_counter_ns() - start
-    flags, fields = 0, field(protocol.MESSAGE, text.encode("utf-8", "surrogateescape")) if code else b""
-    if len(output) > protocol.INLINE_LIMIT:
-        done = 0
-        while done < len(output):
-            done += os.pwrite(BULK, memoryview(output)[done:], done)
+    more = field(protocol.SESSION_FAULT, fault.encode()) if fault else b""
+    return reply(code, text, output, time.perf_counter_ns() - start, more)
+
+
+def enter(data: bytes) -> dict[int, list[bytes]]:
+    """The fields of a request, by tag, once this process is where it asks for, with the limit on files that it sets."""
+    given, file_size = protocol.fields(data, protocol.REQUEST.size), protocol.REQUEST.unpack_from(data)[4]
+    os.chdir(given[protocol.CWD][0])
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size if file_size >= 0 else hard, hard))
+    return given
+
+
+def first(given: Mapping[int, Sequence[bytes]], tag: int) -> bytes:
+    """The first field with a tag; empty if there is none."""
+    return given[tag][0] if tag in given else b""
+
+
+def reply(code: int, text: str, output: Buffer, nanoseconds: int, more: bytes = b"", flags: int = 0) -> bytes:
+    """A reply: how a call ended, with what output, and ``more`` fields."""
+    size, fields = len(output), field(protocol.MESSAGE, text.encode("utf-8", "surrogateescape")) if code else b""
+    if size > protocol.INLINE_LIMIT:
+        put_bulk(output, 0)
         flags |= protocol.OUTPUT_IN_BULK
-        fields += field(protocol.OUTPUT, protocol.SIZE.pack(len(output)))
-    elif output:
-        fields += field(protocol.OUTPUT, output)
-    if fault:
-        fields += field(protocol.SESSION_FAULT, fault.encode())
+        fields += field(protocol.OUTPUT, protocol.SIZE.pack(size))
+    elif size:
+        fields += field(protocol.OUTPUT, bytes(output))
     counts = (0,) * 10
-    return message(protocol.REPLY_KIND, protocol.REPLY.pack(flags, code, len(output), took, *counts) + fields)
+    return message(protocol.REPLY_KIND, protocol.REPLY.pack(flags, code, size, nanoseconds, *counts) + fields + more)
 
 
-_NAMES = {number: name for name, number in protocol.OPS.items()}
+def put_bulk(data: Buffer, offset: int) -> None:
+    """Write to the memory that is shared with the harness."""
+    done = 0
+    while done < len(data):
+        done += os.pwrite(BULK, memoryview(data)[done:], offset + done)
+
+
+NAMES = {number: name for name, number in protocol.OPS.items()}

@@ -25,13 +25,13 @@ def case(support: Support, *, callback: bool = True) -> Case:
 
 def refused(code: int = 1, **more: Touched) -> Seen:
     return Seen(
-        "returned", code=code, message="no", output=Output(0, digest(b""), null=True), session=True, touched=(*more.values(),)
+        "returned", code=code, message="no", output=Output(0, digest(b""), null=True), unmeasured=True, touched=(*more.values(),)
     )
 
 
 def accepted(content: Content, *touched: Touched, reads: tuple[str, ...] = (), callbacks: tuple[CallbackSeen, ...] = ()) -> Seen:
     out = Output(content.size, content_digest(content))
-    return Seen("returned", output=out, session=True, touched=touched, reads=reads, callbacks=callbacks)
+    return Seen("returned", output=out, unmeasured=True, touched=touched, reads=reads, callbacks=callbacks)
 
 
 GOOD = next(content_of(e) for e in case("none").world.entries if e.path == "model/good.bin")  # type: ignore[arg-type]

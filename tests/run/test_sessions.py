@@ -81,7 +81,7 @@ def test_a_session_is_made_within_a_callback_of_another(runner: Runner, found: P
 
 def test_a_file_is_what_a_run_gives_back(runner: Runner) -> None:
     (seen,) = observed(runner, scene(calls=read("sub/inner.bin"))).calls
-    assert (seen.code, seen.session, seen.reads) == (0, True, ("model/sub/inner.bin",))
+    assert (seen.code, seen.unmeasured, seen.reads) == (0, True, ("model/sub/inner.bin",))
     assert {touched.names for touched in seen.touched} == {("model/sub/inner.bin",)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import socket
@@ -36,7 +37,7 @@ class Loader:
 
 def answer(ending: bytes | Exception) -> Reply:
     fixed = protocol.REQUEST.pack(protocol.OPS["read"], 0, 0, 0, -1, 0)
-    data = serve._answer(Loader(ending), fixed + protocol.field(protocol.CWD, os.getcwdb()))
+    data = serve.answer_with(Loader(ending), fixed + protocol.field(protocol.CWD, os.getcwdb()))
     return read_reply(Call("read", "f"), data, -1)
 
 
@@ -86,7 +87,7 @@ def served(*afresh: bool) -> tuple[list[bytes], int]:
         driver = os.fork()
     if not driver:
         ours.close()
-        serve.answer_all(Counting(), theirs)
+        serve.answer_all(functools.partial(serve.answer_with, Counting()), theirs)
         os._exit(0)
     theirs.close()
     outputs = []

@@ -87,6 +87,7 @@ enum class Tag : uint32_t {
   kThreadCounts = 40,  // ThreadCounts, then in words the first thing that went wrong, if any
   kStepResult = 41,    // config: a StepResult for each step, then the text of its status
   kSessionFault = 42,  // sessions: why what was seen says nothing about the target, in words
+                       // (43 and 44 are of drivers in Python: the target does not support the call; it died or might as well)
 };
 
 enum class StepKind : uint32_t {

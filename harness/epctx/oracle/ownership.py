@@ -19,7 +19,7 @@ def _delivers(call: Call) -> bool:
 
 def _delivered(look: Look) -> bool:
     """Whether the call took it, and what becomes of it is seen."""
-    return look.accepted and look.expect.outcome == "accept" and not look.seen.session
+    return look.accepted and look.expect.outcome == "accept" and not look.seen.unmeasured
 
 
 @rule("own.adopts", "spec", "high", OWNER, calls=_delivers, applies=_delivered)
@@ -99,7 +99,7 @@ def alloc_fails(look: Look) -> Ruling:
     "medium",
     "Memory Usage Analysis",
     applies=lambda look: (
-        look.accepted and not look.seen.session and look.seen.output is not None and look.seen.output.size >= LARGE
+        look.accepted and not look.seen.unmeasured and look.seen.output is not None and look.seen.output.size >= LARGE
     ),
 )
 def single_copy(look: Look) -> Ruling:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from epctx.case import OK, Call, Case, Content, Expect, File, HardLink, Name, Struct, content_of, name_of, raw, shown
-from epctx.observation import Report, Seen, content_digest
+from epctx.observation import UNSAID, Report, Seen, content_digest
 from epctx.oracle.profile import Profile, Tier
 from epctx.spec import model_directory
 
@@ -59,7 +59,7 @@ class Look:
                 f" ({seen.detail})" if seen.detail else ""
             )
         if seen.code != OK:
-            code = f" with code {seen.code}" if self.profile.scope == "contract" else ""
+            code = f" with code {seen.code}" if self.profile.scope == "contract" and seen.code != UNSAID else ""
             return f"it was refused{code}: {shown(seen.message.encode('utf-8', 'backslashreplace'), 160)}"
         if seen.shown_by == "result":
             return f"the content of {', '.join(seen.reads)} was loaded and executed: the result is that of it"

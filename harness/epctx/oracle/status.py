@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from epctx.observation import UNSAID
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
 
 
@@ -10,7 +11,9 @@ from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
     "spec",
     "medium",
     "Named-Buffer I/O Callbacks",
-    applies=lambda look: look.refused and look.expect.outcome == "refuse" and look.expect.status is not None,
+    applies=lambda look: (
+        look.refused and look.expect.outcome == "refuse" and look.expect.status is not None and look.seen.code != UNSAID
+    ),
 )
 def code(look: Look) -> Ruling:
     """The code that the specification names comes back.

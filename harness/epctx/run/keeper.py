@@ -27,7 +27,7 @@ from epctx.product import Products, product_models
 from epctx.run import proof
 from epctx.run.session import Answer, Session
 from epctx.spec import from_memory, model_directory, predict
-from epctx.target import Launch, contexts, loads, products, sessions, wire
+from epctx.target import Launch, adaptable, contexts, loads, products, sessions, wire
 from epctx.target.driver import Reply, read_reply, request
 from epctx.target.launch import Loader
 from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile, mark_of_content
@@ -88,7 +88,7 @@ class Keeper:
     def conditions(self, launch: Launch) -> Conditions:
         """Start the target and say how it runs. TargetError if it does not load."""
         hello = self.started(launch, Limits()).hello
-        met = hello.target if launch.loader else ""
+        met = hello.target if launch.loader or launch.adapter else ""
         return Conditions(self.box.strength, self.box.describe(), hello.ort, hello.can, hello.lent, met)
 
     def observe(self, launch: Launch, case: Case) -> Observation:
@@ -169,6 +169,8 @@ class Keeper:
         can, loader = session.hello.can, session.launch.loader
         if loader and (words := _loader_obstacle(loader, case, can)):
             return words
+        if session.launch.adapter and (words := adaptable.obstacle(case, can, session.hello.cannot)):
+            return words
         for call in case.calls:
             if call.op not in can:
                 return CANNOT[call.op]
@@ -206,7 +208,7 @@ class Keeper:
         afresh, self._spoilt = self._spoilt, False
         for call, message in zip(case.calls, self.set_up(self.world, case, session, afresh), strict=True):
             # a session has memory of its own, and a sanitizer some for each byte of the target's
-            measured = _large(case, call) and not launch.sessions and not launch.sanitizer
+            measured = _large(case, call) and launch.measured and not launch.sanitizer
             resident = session.reset_peak_memory() if measured else 0
             marks = tuple(filter(None, map(mark_of_content, call.secrets)))
             lookout = session.lookout if marks else None
@@ -287,7 +289,16 @@ class Keeper:
             extra = nodes + _interference(case, index, root) if nodes or call.resize or call.race else b""
             extra += wire.threads(call, own) if call.threads else b""
             yield request(
-                call, name, given, cwd, root, case.limits.file_size, extra, bulk, ticket=next(tickets) if tickets else None
+                call,
+                name,
+                given,
+                cwd,
+                root,
+                case.limits.file_size,
+                extra,
+                bulk,
+                ticket=next(tickets) if tickets else None,
+                afresh=self._alone and not index,
             )
 
     def gather(
@@ -310,11 +321,13 @@ class Keeper:
                 raise CannotBuild(
                     "the target takes no data through a read callback, so its output cannot be filled before the call"
                 )
+            if reply.skipped:
+                raise CannotBuild(reply.skipped)
             if reply.fault:
                 raise HarnessError(reply.fault)
         else:
             reply = Reply(Seen("crash" if answer.how == "crash" else "hang", detail=answer.detail), b"", False)
-        seen = replace(reply.seen, session=True) if session.launch.sessions else reply.seen
+        seen = reply.seen if session.launch.measured else replace(reply.seen, unmeasured=True)
         if resident_peak:
             seen = replace(seen, memory=replace(seen.memory, resident_peak=resident_peak))
         touched = world.events() if found is None else found[0]

@@ -38,7 +38,7 @@ def observe_by_world(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> l
     single: list[int] = []
     awaited: list[Awaited] = []
     for indexes in _by_world(cases):
-        if len(indexes) < LEAST or launch.sessions or launch.loader or launch.sanitizer:
+        if len(indexes) < LEAST or launch.sessions or launch.adapter or launch.sanitizer:
             single += indexes
             continue
         plain = [index for index in indexes if not guarded(cases[index])]

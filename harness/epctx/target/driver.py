@@ -33,13 +33,15 @@ LOOK = 0.05
 class Reply(Struct, frozen=True):
     """A driver's answer: the part of ``Seen`` that only it knows, the output's bytes, and whether ``held`` could not be had.
 
-    ``fault`` is why it says nothing about the target, in words; usually nothing.
+    ``fault`` is why it says nothing about the target, ``skipped`` that the target does not do what it was asked for, in words;
+    usually nothing.
     """
 
     seen: Seen
     output: bytes | mmap.mmap
     not_held: bool
     fault: str = ""
+    skipped: str = ""
 
 
 class BadReply(HarnessError):
@@ -116,15 +118,17 @@ def request(
     bulk: int,
     *,
     ticket: int | None = None,
+    afresh: bool = False,
 ) -> bytes:
     """The request for one call. ``name`` is the name as it was read back from the model, or as the caller gave it.
 
     ``model_path`` is what the runtime was given, ``cwd`` a real path, ``extra`` ready fields (a model's nodes, an interference).
     A payload of more than the inline limit is put into the bulk memory ``bulk``. The end of a call with a ``ticket`` is marked,
-    and what comes late is not waited for here, but by that ticket (``await_late``).
+    and what comes late is not waited for here, but by that ticket (``await_late``). A driver in Python makes a call
+    ``afresh``, and those after it, in a process that has made none.
     """
     parts: list[bytes] = [protocol.field(protocol.CWD, cwd)]
-    flags, size = _flags(call), 0
+    flags, size = _flags(call) | (protocol.AFRESH if afresh else 0), 0
     if ticket is not None:
         flags |= protocol.MARKED | (protocol.AWAITED if call.lingers else 0)
     if name is not None:
@@ -252,7 +256,10 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         names=tuple(map(bytes.hex, fields.get(protocol.LOADED_NAME, ()))),
         steps=tuple(map(wire.step_seen, fields.get(protocol.STEP_RESULT, ()))),
     )
-    return Reply(seen, output, bool(flags & protocol.NOT_HELD), _first(fields, protocol.SESSION_FAULT).decode())
+    if protocol.DIED in fields:
+        seen = replace(seen, ended="crash", detail=_first(fields, protocol.DIED).decode())
+    fault, skipped = (_first(fields, tag).decode() for tag in (protocol.SESSION_FAULT, protocol.SKIPPED))
+    return Reply(seen, output, bool(flags & protocol.NOT_HELD), fault, skipped)
 
 
 _digest_of_small = functools.lru_cache(maxsize=1024)(digest)

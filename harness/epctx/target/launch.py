@@ -43,6 +43,19 @@ class Loader(Struct, frozen=True):
     """The directory that a model from memory has; "" if there is none but what its user says."""
 
 
+class Adapter(Struct, frozen=True):
+    """A target that is called through an object in Python (``epctx.adapter``): the module of ``epctx_driver`` that opens it, and
+    what that is told. ``readable`` are the directories of its environment.
+
+    One that ``forks`` may be called in a process that comes from the one which opened it.
+    """
+
+    module: str
+    settings: dict[str, Any] = {}
+    readable: tuple[str, ...] = ()
+    forks: bool = True
+
+
 class Launch(Struct, frozen=True):
     """A target that is ready to run: the driver's program, the library that it loads, and the options that the library is given.
 
@@ -53,7 +66,8 @@ class Launch(Struct, frozen=True):
 
     For a ``fuzzer`` the driver is its program, or, for one in Python, the library through which it calls the target.
 
-    With a ``loader`` the driver is a Python interpreter, in whose environment that is installed, and there is no library.
+    With a ``loader`` or an ``adapter`` the driver is a Python interpreter, in whose environment that is installed, and there is
+    no library.
     """
 
     target: str
@@ -67,6 +81,7 @@ class Launch(Struct, frozen=True):
     """Whether a call is what an application does, with a model in a file, rather than a call of a helper: the library is an
     execution provider that is met in sessions of that ONNX Runtime, or there is a loader."""
     loader: Loader | None = None
+    adapter: Adapter | None = None
     sanitizer: Sanitizer | None = None
     instrumented: bool = True
     fuzzer: Fuzzer | None = None
@@ -78,9 +93,14 @@ class Launch(Struct, frozen=True):
 
     @property
     def forks(self) -> bool:
-        """Whether its driver can make calls in processes that come from it, each as good as a driver of its own: loaders that are
-        as they were imported, which is not to be said of a provider."""
-        return self.loader is not None and self.loader.models == "external"
+        """Whether its driver can make calls in processes that come from it, each as good as a driver of its own: what is as it
+        was imported, which is not to be said of a provider."""
+        return bool(self.adapter and self.adapter.forks) or bool(self.loader and self.loader.models == "external")
+
+    @property
+    def measured(self) -> bool:
+        """Whether what it does with memory is seen: a library has what it allocates counted, and the process for itself."""
+        return not self.sessions and self.adapter is None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -91,13 +111,15 @@ class Launch(Struct, frozen=True):
     def readable(self) -> tuple[str, ...]:
         """Directories that the target may read besides the system's: what lies beside a library may be needed by it."""
         beside = tuple(str(Path(file).parent) for file in self.files)
-        return (*beside, str(PYTHON_DRIVER), *self.loader.readable) if self.loader else beside
+        python = self.loader or self.adapter
+        return (*beside, str(PYTHON_DRIVER), *python.readable) if python else beside
 
     def command(self, first: int, reports: int | None = None) -> list[str]:
         """The driver's command line, with ``files`` at the descriptors from ``first`` on, and where a sanitizer's reports go."""
-        if self.loader:
+        python = self.loader or self.adapter
+        if python:
             # isolated from the user's settings; nothing is written beside sources
-            return [self.driver, "-I", "-B", str(PYTHON_DRIVER), self.loader.module, json.dumps(self.loader.settings)]
+            return [self.driver, "-I", "-B", str(PYTHON_DRIVER), python.module, json.dumps(python.settings)]
         words = [self.driver, "--ep" if self.sessions else "--target", f"/proc/self/fd/{first}"]
         if self.ort:
             words += ["--ort", f"/proc/self/fd/{first + 1}"]

@@ -22,7 +22,7 @@ def reference(spec: TargetSpec) -> Launch:
     spec.allow("platform", "chunking")
     if spec.what:
         raise UsageError(f"Target {spec.text!r}: reference takes no name; write reference or reference?platform=windows.")
-    platform, chunking = _platform(spec), _chunking(spec)
+    platform, chunking = _platform(spec), spec.chunking()
     settings = (["platform=windows"] if platform == "windows" else []) + (["chunking=ordered"] if chunking else [])
     return _bundled(spec, build.BUNDLED, ",".join(settings), platform, chunking)
 
@@ -34,7 +34,7 @@ def weak(spec: TargetSpec) -> Launch:
     if found is None:
         raise UsageError(f"There is no weak target {spec.what!r}; see `epctx list weak`.")
     settings = f"weak={found.name}" + (",platform=windows" if found.platform == "windows" else "")
-    return _bundled(spec, build.BUNDLED, settings, found.platform, found.chunking or _chunking(spec))
+    return _bundled(spec, build.BUNDLED, settings, found.platform, found.chunking or spec.chunking())
 
 
 def header(spec: TargetSpec) -> Launch:
@@ -50,7 +50,7 @@ def header(spec: TargetSpec) -> Launch:
         spec.sanitizer,
         _coverage(spec),
     )
-    return _launch(spec, build.build(_driver(spec)), library, "", _platform(spec), _chunking(spec))
+    return _launch(spec, build.build(_driver(spec)), library, "", _platform(spec), spec.chunking())
 
 
 def lib(spec: TargetSpec) -> Launch:
@@ -59,7 +59,7 @@ def lib(spec: TargetSpec) -> Launch:
     path = Path(spec.what)
     if not path.is_file():
         raise UsageError(f"Target {spec.text!r}: there is no library {spec.what!r}.")
-    launch = _launch(spec, build.build(_driver(spec)), path.resolve(), spec.option("set"), _platform(spec), _chunking(spec))
+    launch = _launch(spec, build.build(_driver(spec)), path.resolve(), spec.option("set"), _platform(spec), spec.chunking())
     return replace(launch, instrumented=False)
 
 
@@ -126,13 +126,6 @@ def _platform(spec: TargetSpec) -> Platform:
     if value not in ("posix", "windows"):
         raise UsageError(f"Target {spec.text!r}: platform is posix or windows, not {value!r}.")
     return "windows" if value == "windows" else "posix"
-
-
-def _chunking(spec: TargetSpec) -> bool:
-    value = spec.option("chunking")
-    if value not in ("", "ordered"):
-        raise UsageError(f"Target {spec.text!r}: the only chunking that can be declared is ordered, not {value!r}.")
-    return value == "ordered"
 
 
 def onnxruntime_library() -> Path | None:

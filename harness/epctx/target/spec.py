@@ -32,6 +32,13 @@ class TargetSpec(Struct, frozen=True):
             raise UsageError(f"Target {self.text!r} gives {name} {len(values)} times; give it once.")
         return values[0]
 
+    def chunking(self) -> bool:
+        """Whether it declares that it hands payloads to a write callback in pieces, in order; UsageError for other pieces."""
+        value = self.option("chunking")
+        if value not in ("", "ordered"):
+            raise UsageError(f"Target {self.text!r}: the only chunking that can be declared is ordered, not {value!r}.")
+        return value == "ordered"
+
     def allow(self, *names: str) -> None:
         """Refuse options that the kind does not have, with the nearest one that it has; UsageError."""
         for name in self.options:

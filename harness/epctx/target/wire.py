@@ -107,6 +107,8 @@ class Hello(Struct, frozen=True):
     lent: bool = False
     """Whether it looks for functions that this ONNX Runtime does not have, and the driver lends them."""
     error: str = ""
+    cannot: dict[str, str] = {}
+    """What a target in Python says that it does not support, with its reasons."""
 
 
 def hello(data: bytes) -> Hello:
@@ -115,7 +117,7 @@ def hello(data: bytes) -> Hello:
     if len(texts) != 1 or texts[0].get("protocol") != protocol.PROTOCOL:
         raise HarnessError("The driver speaks another version of the protocol; remove the build cache and run again.")
     text = texts[0]
-    return Hello(text["target"], text["ort"], frozenset(text["can"]), text["lent"], text["error"])
+    return Hello(text["target"], text["ort"], frozenset(text["can"]), text["lent"], text["error"], text.get("cannot", {}))
 
 
 def node(node: Node) -> bytes:

@@ -1,0 +1,45 @@
+"""Objects in Python as targets: the kind ``python``, and what other kinds have in common with it that end in such an object."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from epctx.errors import UsageError
+from epctx.target.launch import Adapter, Launch
+from epctx.target.loaders import directories
+from epctx.target.spec import TargetSpec
+
+OPTIONS = ("python", "path", "chunking")
+
+
+def python(spec: TargetSpec) -> Launch:
+    """python:MODULE:OBJECT, an object with read and write, or a class or function that makes one (see docs/adapters.md);
+    ?python=PATH is the interpreter that has it, path=DIR where the module is, chunking=ordered that it writes in pieces"""
+    spec.allow(*OPTIONS)
+    module, _, name = spec.what.partition(":")
+    if not all(map(str.isidentifier, (*module.split("."), *filter(None, name.split("."))))):
+        raise UsageError(f"Target {spec.text!r} names no object in Python; write python:MODULE:OBJECT.")
+    path = Path(spec.option("path", os.curdir))
+    if not path.is_dir():
+        raise UsageError(f"Target {spec.text!r}: there is no directory {path}.")
+    directory = str(path.resolve())
+    return launch(spec, "python_adapter", {"path": directory, "module": module, "name": name}, (directory,))
+
+
+def launch(
+    spec: TargetSpec, module: str, settings: dict[str, Any], readable: Sequence[str] = (), *, forks: bool = True
+) -> Launch:
+    """The launch of a target that a ``module`` of ``epctx_driver`` opens with ``settings`` (see ``epctx_driver.calls``), in the
+    interpreter ?python=. It may read the directories ``readable``, and what that interpreter needs.
+
+    Raises:
+        UsageError: an option is wrong.
+        TargetError: the interpreter does not run.
+    """
+    interpreter = spec.option("python", sys.executable)
+    adapter = Adapter(module, settings, (*directories(interpreter), *readable), forks)
+    return Launch(spec.text, str(Path(interpreter).absolute()), chunking=spec.chunking(), adapter=adapter)
