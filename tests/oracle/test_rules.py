@@ -72,7 +72,7 @@ def broken(tested: Case, seen: Seen, judged: Any = ALL) -> set[str]:
 
 
 def look(tested: Case, seen: Seen) -> Look:
-    return Look(tested, 0, tested.expect, seen, ALL, b"/root")
+    return Look(tested, 0, tested.expect[0], seen, ALL, b"/root")
 
 
 def read_good(**more: Any) -> Seen:

@@ -224,7 +224,7 @@ def minimise(folder: Path, runner: Runner, launch: Launch, profile: Profile) -> 
     paths, cases = list(there), [replace(case, expect=()) for case in there.values()]
     order = msgspec.msgpack.encode(Order(launch, profile, Setting(launch.target, seed=0)))
     seen = dict(runner.run(launch, cases))
-    ways = [signs(case, judge(case, seen[n], profile), profile) for n, case in enumerate(cases)]
+    ways = [signs(case, seen[n], judge(case, seen[n], profile), profile) for n, case in enumerate(cases)]
     covered: dict[Sign, str] = {}
     for n, case in sorted(enumerate(cases), key=lambda pair: _size(pair[1])):
         new = [sign for sign in ways[n] if sign not in covered]
@@ -250,7 +250,7 @@ def _smallest(
     """The smallest case that fails in all these ways as the given one does, if looking for it comes to one."""
     pack = msgspec.msgpack.encode
     for looked in unpacked(runner.call(look, order, pack(case), pack(observation), ways[:1])):
-        still = signs(looked.case, judge(looked.case, looked.observation, profile), profile)
+        still = signs(looked.case, looked.observation, judge(looked.case, looked.observation, profile), profile)
         if looked.confirmed and set(ways) <= set(still):
             return replace(kept(replace(looked.case, rules=case.rules[:1])), id=case.id, summary=case.summary)
     return None

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from epctx.case import Call, Callback, Case, Content, Model, Name, Node, raw
+from epctx.observation import Observation
 from epctx.oracle import Profile, Verdict, expectations
 
 LONG = 255
@@ -45,10 +46,10 @@ class Sign(NamedTuple):
         return self.rule == self.decides and (self.wanted, self.outcome) == ("accept", "refused")
 
 
-def signs(case: Case, verdict: Verdict, profile: Profile) -> dict[Sign, int]:
+def signs(case: Case, observation: Observation, verdict: Verdict, profile: Profile) -> dict[Sign, int]:
     """The signs of a verdict's findings, each with the index of the call that it is about."""
     found: dict[Sign, int] = {}
-    decided = expectations(case, profile) if verdict.fails else ()
+    decided = expectations(case, profile, observation.calls) if verdict.fails else ()
     for finding in verdict.findings:
         if finding.fails:
             call, expect = case.calls[finding.call], decided[finding.call]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -52,69 +54,82 @@ def unpacked(data: bytes) -> list[Looked]:
 
 
 class _Look:
-    """Looks at one case."""
+    """Looks at one case.
+
+    It runs alone before anything else: what fails there, too, is shrunk to what does so alone, and only the rest in company.
+    """
 
     def __init__(self, order: Order, case: Case, observation: Observation) -> None:
         self._order, self._keeper, self._case = order, worker.keeper(), case
-        self._seen: dict[Case, tuple[dict[Sign, int], Observation]] = {}
-        """What was seen of the case and of candidates that fail."""
+        self._bare = replace(case, expect=())
+        """What a case says of itself is expected of no smaller one."""
+        self._company: _Seen = {}
+        self._alone: _Seen = {}
         self._smallest: list[Case] = []
-        self._note(case, observation)
+        both = dict.fromkeys((self._bare, case))
+        for made in both:
+            self._note(made, observation, self._company)
+        self._fails_alone = [sign for made in both for sign in self._run_alone(made)]
 
     def at(self, sign: Sign) -> Looked | None:
         """What comes of looking at one way in which the case fails."""
+        alone = any(sign == other or sign.alike(other) for other in self._fails_alone)
+        seen = self._alone if alone else self._company
+        start = self._bare if _as(sign, self._bare, seen) else self._case
         # what is smallest for one of its failures often is so for others
-        start = next((c for c in self._smallest if self._as(sign, c)), self._case)
-        looked = self._shrunk(sign, start)
-        if not looked.confirmed and sign.outcome != "hang" and self._fails_alone(sign):
-            # what ran before had a part in what candidates did: each is now run alone, too
-            looked = self._shrunk(sign, self._case, alone=True)
-        return looked if looked.confirmed or sign.outcome != "hang" else None
-
-    def _shrunk(self, sign: Sign, start: Case, alone: bool = False) -> Looked:
-        """The smallest case that fails alike, and what is seen of it alone; candidates are run in company, or ``alone``."""
-        most = HANGS if sign.outcome == "hang" or alone else MOST
-        smallest = shrink(start, lambda some: self._hold(sign, some, alone), most)
+        start = next((c for c in self._smallest if _as(sign, c, seen)), start)
+        holds = functools.partial(self._hold_alone if alone else self._hold, sign)
+        smallest = start if start.expect else shrink(start, holds, HANGS if sign.outcome == "hang" else MOST)
         self._smallest.append(smallest)
-        sign = self._as(sign, smallest) or sign
-        observation = self._seen[smallest][1]
+        sign = _as(sign, smallest, seen) or sign
         mark = fingerprint(sign, smallest)
         kept = replace(smallest, id=f"{FAMILY}/{sign.rule.replace('.', '-')}-{mark}", rules=(sign.rule,))
-        for _ in range(ALONE if any(call.threads for call in kept.calls) else 1):
-            by_itself = self._keeper.observe_alone(self._order.launch, kept)
-            self._note(kept, by_itself)
-            if self._as(sign, kept):
-                return Looked(sign, mark, self._case.id, kept, by_itself, True)
-        return Looked(sign, mark, self._case.id, kept, replace(observation, case=kept.id), False)
+        if not alone:
+            self._run_alone(smallest)
+        confirmed = _as(sign, smallest, self._alone) is not None
+        observation = (self._alone if confirmed else self._company)[smallest][1]
+        if not confirmed and sign.outcome == "hang":
+            return None
+        by_luck = any(call.threads or call.race for call in smallest.calls)
+        return Looked(sign, mark, self._case.id, kept, replace(observation, case=kept.id), confirmed or by_luck)
 
-    def _fails_alone(self, sign: Sign) -> bool:
-        """Whether the case fails alone; if so, nothing else is known any more of what fails."""
-        observation = self._keeper.observe_alone(self._order.launch, self._case)
-        if sign not in signs(self._case, judge(self._case, observation, self._order.profile), self._order.profile):
-            return False
-        self._seen.clear()
-        self._smallest.clear()
-        self._note(self._case, observation)
-        return True
+    def _run_alone(self, case: Case) -> dict[Sign, int]:
+        """Run a case alone, of threads until it fails; the signs of that."""
+        for _ in range(ALONE if any(call.threads for call in case.calls) else 1):
+            self._note(case, self._keeper.observe_alone(self._order.launch, case), self._alone)
+            if case in self._alone:
+                return self._alone[case][0]
+        return {}
 
-    def _hold(self, sign: Sign, candidates: Sequence[Case], alone: bool) -> list[bool]:
-        if alone:
-            observations = [self._keeper.observe_alone(self._order.launch, case) for case in candidates]
-        else:
-            observations = observe_all(self._keeper, self._order.launch, candidates)
-        for case, observation in zip(candidates, observations, strict=True):
-            self._note(case, observation)
-        return [self._as(sign, case) is not None for case in candidates]
+    def _hold(self, sign: Sign, candidates: Sequence[Case]) -> list[bool]:
+        for case, observation in zip(candidates, observe_all(self._keeper, self._order.launch, candidates), strict=True):
+            self._note(case, observation, self._company)
+        return [_as(sign, case, self._company) is not None for case in candidates]
 
-    def _note(self, case: Case, observation: Observation) -> None:
+    def _hold_alone(self, sign: Sign, candidates: Sequence[Case]) -> list[bool]:
+        """Those that hold in company are looked for, as that is soon done, and the first that does so alone, too, will do."""
+        held = self._hold(sign, candidates)
+        for index, case in enumerate(candidates):
+            if held[index]:
+                self._run_alone(case)
+                if _as(sign, case, self._alone):
+                    return [index == other for other in range(len(candidates))]
+        return [False] * len(candidates)
+
+    def _note(self, case: Case, observation: Observation, seen: _Seen) -> None:
         verdict = judge(case, observation, self._order.profile)
         if verdict.fails:
-            self._seen[case] = signs(case, verdict, self._order.profile), observation
+            seen[case] = signs(case, observation, verdict, self._order.profile), observation
 
-    def _as(self, sign: Sign, case: Case) -> Sign | None:
-        """The sign of a case that was seen and fails alike, the very same one if it is among them."""
-        found = self._seen[case][0] if case in self._seen else {}
-        return sign if sign in found else next((other for other in found if sign.alike(other)), None)
+
+_Seen: TypeAlias = dict[Case, tuple[dict[Sign, int], Observation]]
+"""What was seen of cases that fail."""
+
+
+def _as(sign: Sign, case: Case, seen: _Seen) -> Sign | None:
+    """The sign of a case that was seen and fails alike, the very same one if it is among them."""
+    found = seen[case][0] if case in seen else {}
+    return sign if sign in found else next((other for other in found if sign.alike(other)), None)
 
 
 _cases, _observations = msgspec.msgpack.Decoder(Case), msgspec.msgpack.Decoder(Observation)

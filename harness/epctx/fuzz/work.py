@@ -56,7 +56,7 @@ def work(order: bytes, number: int) -> bytes:
             errors += [f"{case.id}: {verdict.reason}"] if verdict.result == "error" else []
             continue
         failing += 1
-        for sign in signs(case, verdict, asked.profile):
+        for sign in signs(case, observation, verdict, asked.profile):
             counts[sign] += 1
             if counts[sign] <= EACH:
                 examples.append((sign, case, observation))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from epctx.case import File, content_of, stream
 from epctx.observation import content_digest, digest
-from epctx.oracle.rule import HELD, Broken, Look, Ruling, rule
+from epctx.oracle.rule import HELD, Broken, Look, Ruling, path_text, rule
 
 
 @rule("type.read-regular", "spec", "high", "Untrusted name handling")
@@ -112,9 +112,7 @@ def exact(look: Look) -> Ruling:
 
 def _added_to(look: Look) -> bool:
     """Whether a file was there before it was written, in this call or in one before it."""
-    calls = zip(look.case.calls, look.earlier, strict=False)
-    earlier = any(call.op == "write" and expect.file == look.expect.file for call, expect in calls)
-    return earlier or any(change.before.kind == "file" for change in look.seen.changes)
+    return look.left(look.allowed) is not None or any(change.before.kind == "file" for change in look.seen.changes)
 
 
 @rule("size.short-write-reported", "spec", "high", "Untrusted name handling")
@@ -142,7 +140,12 @@ def file_changes(look: Look) -> Ruling:
         return Broken("an error or a consistent snapshot", look.happened, look.allowed)
     if not look.accepted or resize is None or output is None:
         return HELD
-    before = next(content_of(e) for e in look.case.world.entries if isinstance(e, File) and e.path == resize.path)
+    left, declared = look.left(path_text(resize.path)), (e for e in look.case.world.entries if isinstance(e, File))
+    before = next(content_of(e) for e in declared if e.path == resize.path)
+    if left is not None and not look.held(path_text(resize.path), before):
+        if look.expect.content is None or left.digest != content_digest(look.expect.content):
+            return HELD  # of what an earlier call left there only the digest is known
+        before = look.expect.content
     after = digest(stream(before.key, before.size)[: resize.size].ljust(resize.size, b"\0"))
     if output.digest in (content_digest(before), after):
         return HELD

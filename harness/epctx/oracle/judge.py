@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET
 
-from epctx.case import Call, Callback, Case, Content, Expect, Struct
-from epctx.observation import Observation, Seen
+from epctx.case import Call, Callback, Case, Content, Expect, HardLink, Struct
+from epctx.observation import Observation, Seen, content_digest
 from epctx.oracle.profile import Profile, Scope, Tier, in_scope
-from epctx.oracle.rule import RULES, SEVERITIES, Broken, Look, Noted, Rule, Severity
+from epctx.oracle.rule import RULES, SEVERITIES, Broken, Look, Noted, Rule, Severity, path_text
 from epctx.remember import remembered
-from epctx.spec import from_memory, predict
+from epctx.spec import follow, from_memory, predict
 
 Result: TypeAlias = Literal["pass", "note", "fail", "hang", "crash", "skip", "error"]
 _Conditional: TypeAlias = tuple[Rule, Callable[[Look], bool]]
@@ -63,7 +63,7 @@ def judge(case: Case, observation: Observation, profile: Profile) -> Verdict:
         return Verdict(case.id, "skip", reason=observation.skipped)
     if observation.error:
         return Verdict(case.id, "error", reason=observation.error)
-    expects = expectations(case, profile)
+    expects = expectations(case, profile, observation.calls)
     for expect in expects:
         if expect.rule not in RULES:
             return Verdict(
@@ -72,7 +72,7 @@ def judge(case: Case, observation: Observation, profile: Profile) -> Verdict:
     root = observation.root.encode("utf-8", "surrogateescape")
     findings: list[Finding] = []
     for index, seen in enumerate(observation.calls):
-        findings += _rulings(Look(case, index, expects, seen, profile, root), index)
+        findings += _rulings(Look(case, index, expects[index], seen, profile, root, observation.calls[:index]), index)
     findings.sort(key=lambda f: (not f.fails, SEVERITIES.index(f.severity), f.call))
     return Verdict(case.id, _result(observation, findings), tuple(map(_outcome, observation.calls)), tuple(findings))
 
@@ -174,10 +174,40 @@ def _outcome(seen: Seen) -> Outcome:
     return "refused" if seen.code else "accepted"
 
 
-def expectations(case: Case, profile: Profile) -> tuple[Expect, ...]:
+def expectations(case: Case, profile: Profile, seen: Sequence[Seen] = ()) -> tuple[Expect, ...]:
     """What is expected of each call of a case under a profile: its own expectation where it states one for POSIX, and for an ONNX
-    Runtime that negotiates where that matters; else the specification's."""
+    Runtime that negotiates where that matters; else the specification's.
+
+    With what was ``seen`` of the calls, each is expected to take the world as those before it left it, rightly or not.
+    """
     if profile.from_memory:
         case = from_memory(case)
     as_stated = profile.platform == "posix" and (profile.negotiates or all(call.support is None for call in case.calls))
-    return case.expect if case.expect and as_stated else predict(case, profile.platform, negotiates=profile.negotiates)
+    predicted = functools.partial(predict, case, profile.platform, negotiates=profile.negotiates)
+    expects = case.expect if case.expect and as_stated else predicted()
+    if len(seen) < 2 or all(_as_planned(case, *one) for one in zip(case.calls, expects, seen[:-1], strict=False)):
+        return expects
+    came = [one.changes for one in seen]
+    followed = follow(case, came, profile.platform, negotiates=profile.negotiates)
+    return tuple(map(_instead, expects, predicted(), followed))
+
+
+def _instead(expect: Expect, planned: Expect, followed: Expect) -> Expect:
+    """What is expected where something else was ``planned`` for a call than now follows from those before it."""
+    if followed == planned:
+        return expect
+    if followed.outcome == "refuse" and expect.outcome != "refuse":  # who refused to write there may refuse again, for its reason
+        return msgspec.structs.replace(followed, status=None)
+    return followed
+
+
+def _as_planned(case: Case, call: Call, expect: Expect, seen: Seen) -> bool:
+    """Whether a call certainly left what it was expected to leave, and no more."""
+    if call.op != "write" or expect.file is None:
+        return not seen.changes
+    if expect.outcome != "accept" or expect.content is None or len(seen.changes) != 1:
+        return False
+    (change,) = seen.changes
+    wanted = ("file", expect.content.size, content_digest(expect.content))
+    written = change.path == path_text(expect.file) and (change.after.kind, change.after.size, change.after.digest) == wanted
+    return written and not any(isinstance(entry, HardLink) for entry in case.world.entries)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from epctx.case import OK, Call, Case, Content, Expect, File, HardLink, Name, Struct, content_of, name_of, raw, shown
-from epctx.observation import UNSAID, Report, Seen, content_digest
+from epctx.observation import UNSAID, Report, Seen, State, content_digest
 from epctx.oracle.profile import Profile, Tier
 from epctx.spec import model_directory
 
@@ -38,12 +38,14 @@ class Look:
     """One call of a case beside what was expected and what was seen of it: what every rule is given.
 
     ``returned``: the call came back, ``accepted`` with success or ``refused`` with an error status. ``allowed`` is the world path
-    of the one file that it may touch, "" for none; ``earlier`` what was expected of the calls before it.
+    of the one file that it may touch, "" for none; ``earlier`` what was seen of the calls before it.
     """
 
-    def __init__(self, case: Case, index: int, expects: Sequence[Expect], seen: Seen, profile: Profile, root: bytes) -> None:
+    def __init__(
+        self, case: Case, index: int, expect: Expect, seen: Seen, profile: Profile, root: bytes, earlier: Sequence[Seen] = ()
+    ) -> None:
         self.case, self.call = case, case.calls[index].as_used
-        self.expect, self.earlier = _met(expects[index], seen), expects[:index]
+        self.expect, self.earlier = _met(expect, seen), earlier
         self.seen, self.profile, self.root = seen, profile, root
         self.returned = seen.ended == "returned"
         self.accepted = self.returned and seen.code == OK
@@ -105,8 +107,24 @@ class Look:
         if self.call.op == "write":
             after = [c.after for c in self.seen.changes if c.path == self.allowed]
             return not after or (after[-1].size == content.size and after[-1].digest == content_digest(content))
-        output = self.seen.output
-        return output is not None and output.size == content.size and output.digest == content_digest(content)
+        output, left = self.seen.output, self.left(self.allowed)
+        if output is None:
+            return False
+        if left is not None:  # be it what was to be written or not
+            return output.size == left.size and (not left.digest or output.digest == left.digest)
+        return output.size == content.size and output.digest == content_digest(content)
+
+    def left(self, path: str) -> State | None:
+        """What the calls before this one left at a world path, as it was seen; None if they did not change it."""
+        changes = (change for seen in reversed(self.earlier) for change in seen.changes)
+        return next((change.after for change in changes if change.path == path), None)
+
+    def held(self, path: str, content: Content) -> bool:
+        """Whether the file at a world path held just this before the call."""
+        if (left := self.left(path)) is not None:
+            return left.kind == "file" and left.size == content.size and (not left.size or left.digest == content_digest(content))
+        files = (e for e in self.case.world.entries if isinstance(e, File) and path_text(e.path) == path)
+        return any(before == content or before.size == content.size == 0 for before in map(content_of, files))
 
     def decided(self) -> Ruling:
         """The plain judgement of the rule that decides a call: refused and nothing changed, or accepted on the right file."""
@@ -167,18 +185,7 @@ class Look:
     @property
     def _same_before(self) -> bool:
         """Bytes that are replaced in place by the same ones look as if nothing had happened."""
-        wanted = self.expect.content
-        return any(b == wanted or (b is not None and wanted is not None and b.size == wanted.size == 0) for b in self._before())
-
-    def _before(self) -> Iterator[Content | None]:
-        """What the file may hold before the call: what was written last, or may have been since, or else what the world has."""
-        for expect in reversed(self.earlier):
-            for one in (expect, expect.instead):
-                if one is not None and one.outcome != "refuse" and one.file == self.expect.file:
-                    yield one.content
-            if expect.outcome == "accept" and expect.file == self.expect.file:
-                return
-        yield from (content_of(e) for e in self.case.world.entries if isinstance(e, File) and path_text(e.path) == self.allowed)
+        return self.expect.content is not None and self.held(self.allowed, self.expect.content)
 
     @property
     def expectation(self) -> str:

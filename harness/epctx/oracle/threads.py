@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from epctx.case import Content, File, content_of
+from epctx.case import Content
 from epctx.observation import content_digest
 from epctx.oracle.rule import HELD, Broken, Look, Ruling, path_text, report_words, rule
 from epctx.spec import predict
@@ -29,7 +29,7 @@ def no_cross_talk(look: Look) -> Ruling:
         return Broken(f"each of {seen.calls} calls as if it were alone", f"{told}; {seen.evidence}")
     for path, content in () if seen.alone else _written(look):
         after = [change.after for change in look.seen.changes if change.path == path]
-        if (after and after[-1].digest != content_digest(content)) or (not after and content != _before(look, path)):
+        if (after and after[-1].digest != content_digest(content)) or (not after and not look.held(path, content)):
             return Broken("each file holds what was written to it", f"{path} holds something else", path)
     return HELD
 
@@ -43,10 +43,6 @@ def _written(look: Look) -> Iterator[tuple[str, Content]]:
             (found,) = predict(alone, look.profile.platform)
             if found.file is not None:
                 yield path_text(found.file), share.content
-
-
-def _before(look: Look, path: str) -> Content | None:
-    return next((content_of(e) for e in look.case.world.entries if isinstance(e, File) and path_text(e.path) == path), None)
 
 
 @rule(

@@ -62,20 +62,20 @@ def _usual(case: Case) -> tuple[Expect, ...]:
 def _all(case: Case, platform: Platform, negotiates: bool) -> tuple[Expect, ...]:
     scene, own, out = scene_of(case, platform), False, []
     for call in case.calls:
-        found = _one(scene, case, call, negotiates)
+        found = expectation(scene, case, call, negotiates)
         changes = scene.written is not None or (call.resize is not None and call.op == "read")
         if changes and not own and len(case.calls) > 1:  # what follows sees another world, and this one is shared
             scene, own = new_scene(case, platform), True
-            found = _one(scene, case, call, negotiates)
+            found = expectation(scene, case, call, negotiates)
         out.append(found)
         if own:
             scene.settle()
-            if call.resize is not None and call.op == "read":
-                _settle_resize(scene, call)
+            settle_resize(scene, call)
     return tuple(out)
 
 
-def _one(scene: Scene, case: Case, call: Call, negotiates: bool) -> Expect:
+def expectation(scene: Scene, case: Case, call: Call, negotiates: bool) -> Expect:
+    """What is expected of one call in a setting, which itself stays as it is: what the call would write is noted in it."""
     if call.support is None:
         return _predict(scene, case, call)
     found = negotiated(case, call, negotiates, lambda asked: _predict(scene, case, asked))
@@ -323,9 +323,10 @@ def _threads(scene: Scene, case: Case, call: Call, threads: Threads) -> Expect:
     return Expect("accept", rule, why)
 
 
-def _settle_resize(scene: Scene, call: Call) -> None:
-    """Give the file its new size in the scene's tree; whether that came to pass depends on the target."""
-    assert call.resize is not None
+def settle_resize(scene: Scene, call: Call) -> None:
+    """Give the file that a read resizes its new size in the scene's tree; whether that came to pass depends on the target."""
+    if call.resize is None or call.op != "read":
+        return
     place = scene.tree.walk(Place(scene.tree.root_nodes, scene.tree.root_names), path_parts(raw(call.resize.path)))
     if place.node is not None and place.node.kind == "file":
         place.node.inode.unsure = True

@@ -71,7 +71,7 @@ class Trial:
     def _smallest(self, case: Case, verdict: Verdict, observation: Observation) -> tuple[Case, Verdict]:
         """The smallest case that breaks the first rule in the same way, without what Hypothesis has no choice about."""
         order = Order(self._launch, self._profile, Setting(self.target, seed=0))
-        first = next(iter(signs(case, verdict, self._profile)))
+        first = next(iter(signs(case, observation, verdict, self._profile)))
         pack = msgspec.msgpack.encode
         for looked in unpacked(_runner(alone=True).call(look, pack(order), pack(case), pack(observation), (first,))):
             if looked.confirmed:
