@@ -65,6 +65,13 @@ def name_of(data: bytes) -> Name:
         return (Piece(hex=data.hex()),)
 
 
+def visible(text: str) -> str:
+    """A text for people on one line: what does not print, control characters and what turns text around, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def shown(name: Name | bytes | None, limit: int = 72) -> str:
     """A name for people: printable, control and invalid bytes escaped, long ones shortened to about ``limit`` characters."""
     if name is None:
@@ -72,9 +79,7 @@ def shown(name: Name | bytes | None, limit: int = 72) -> str:
     if isinstance(name, str) and len(name) <= limit and name.isascii() and name.isprintable():
         return name
     data = name if isinstance(name, bytes) else raw(name)
-    text = data[: 4 * limit].decode("utf-8", "backslashreplace")
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    text = visible(data[: 4 * limit].decode("utf-8", "backslashreplace"))
     if len(text) > limit or len(data) > 4 * limit:
         text = f"{text[: limit - 20]}… ({len(data)} bytes)"
     return text

@@ -48,9 +48,10 @@ def test_a_full_disk_takes_one_report_and_not_the_others(epctx: Epctx, saved: Pa
     result = epctx("report", saved, "markdown:/dev/full", f"markdown:{path}")
     assert result.exit_code == 2
     assert "report markdown:/dev/full: No space left on device; name a file that can be written" in result.output
-    assert path.read_text().startswith("## ")
+    assert path.read_text().startswith("### ")
 
 
 def test_formats_are_listed(epctx: Epctx) -> None:
-    rows = dict(line.split("\t") for line in epctx("list", "reports").output.splitlines())
-    assert rows["markdown"].startswith("A summary in Markdown")
+    rows = {tuple(line.split("\t")[:2]): line.split("\t")[2] for line in epctx("list", "reports").output.splitlines()}
+    assert rows["markdown", "of a run"].startswith("A summary in Markdown")
+    assert rows["markdown", "of a comparison"].startswith("A comparison in Markdown")

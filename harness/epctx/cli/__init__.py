@@ -13,7 +13,21 @@ import click
 
 from epctx.errors import EpctxError, HarnessError
 
-COMMANDS = ("check", "replay", "list", "show", "explain", "report", "export", "fuzz", "corpus", "published", "selftest", "bench")
+COMMANDS = (
+    "check",
+    "replay",
+    "list",
+    "show",
+    "explain",
+    "report",
+    "diff",
+    "export",
+    "fuzz",
+    "corpus",
+    "published",
+    "selftest",
+    "bench",
+)
 """In the order in which --help shows them; each is ``command`` in the module ``epctx.cli.NAME_command``."""
 
 INTERRUPTED = 128 + 2

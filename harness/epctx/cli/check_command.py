@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from msgspec.structs import replace
 
-from epctx import __version__
-from epctx.case import Case, Sanitizer
-from epctx.cli import INTERRUPTED, options, reporting
+from epctx.case import Sanitizer
+from epctx.cli import INTERRUPTED, options, reporting, running
 from epctx.errors import UsageError
-from epctx.oracle import Profile, Verdict
 from epctx.report import terminal
 from epctx.report.console import Output
 from epctx.report.files import ReportFile, write_all
 from epctx.report.jsonl import JsonLines
+from epctx.report.markdown import markdown
 from epctx.report.record import Footer, Header, Line, Run, footer
 from epctx.run.baseline import Baseline, brought_up_to_date
 from epctx.run.baseline_file import NewFile, dumps, read
-from epctx.run.check import Judged, by_luck, check, judging
+from epctx.run.check import Judged, by_luck, judging
 from epctx.run.runner import Runner
 from epctx.run.select import select, skip
-from epctx.target import Launch
 
 
 @click.command(short_help="Judge a target by every case.")
@@ -68,7 +64,7 @@ def command(
     fail_fast: bool,
     everything: bool,
     json_path: Path | None,
-    reports: tuple[reporting.Wanted, ...],
+    reports: tuple[reporting.Wanted[Run], ...],
     source: reporting.Source | None,
 ) -> None:
     """Judge TARGET, by default the bundled reference helper.
@@ -105,39 +101,18 @@ def command(
     given = read(baseline_paths, every)
     with ExitStack() as stack:
         fresh = stack.enter_context(NewFile(new_baseline)) if new_baseline else None
+        report_files = [stack.enter_context(ReportFile(w.format, w.path)) for w in reports if w.path]
         launch = options.prepared(target, console, sanitizer)
         saved = stack.enter_context(JsonLines(json_path)) if json_path else None
-        report_files = [stack.enter_context(ReportFile(w.format, w.path)) for w in reports if w.path]
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
         profile = judging(launch, conditions, profile_name, policies)
         for file in given:
             file.check_use(target, profile.name)
         known = Baseline([entry for file in given for entry in file.entries], date.today())
-        head = Header(
-            target,
-            profile.name,
-            len(cases),
-            conditions.box,
-            conditions.ort,
-            __version__,
-            datetime.now().astimezone().isoformat(timespec="seconds"),
-            contract=profile.contract,
-            scope=profile.scope,
-            by_itself=profile.name == judging(launch, conditions).name,
-            met=conditions.met,
-            opens_only=launch.loader is not None and launch.loader.opens_only,
-            notes=launch.loader.notes if launch.loader else (),
-            sessions=launch.sessions,
-            lent=conditions.lent,
-            policies=dict(profile.policies),
-            boxed=conditions.strength != "none",
-            unboxed=unboxed,
-            sanitizer=sanitizer,
-            instrumented=launch.instrumented,
-            chunking=launch.chunking,
+        head = replace(
+            running.header(target, launch, conditions, profile, len(cases), skipped, unboxed=unboxed),
             files=tuple(map(str, files)),
-            skipped=skipped,
             baselines=tuple(map(str, baseline_paths)),
             expired=known.expired,
         )
@@ -145,7 +120,7 @@ def command(
         terminal.header(console, head)
         if saved:
             saved.write(head)
-        done, seconds, interrupted = _run(console, runner, launch, cases, profile, known.new if fail_fast else None)
+        done, seconds, interrupted = running.run(console, runner, launch, cases, profile, known.new if fail_fast else None)
         verdicts = [j.verdict for j in done]
         stale = known.stale((case.id for case in every), verdicts)
         number = sum(v.fails and not known.new(v) for v in verdicts)
@@ -156,8 +131,10 @@ def command(
         terminal.baselines(console, head, foot)
         if fresh:
             _write_baseline(console, fresh, known, done, head, foot)
-        written, failure = write_all(report_files, Run(head, lines, foot))
+        whole = Run(head, lines, foot)
+        written, failure = write_all(report_files, whole)
         terminal.reports_written(console, written)
+        reporting.to_step_summary(markdown(whole))
         terminal.summary(console, head, foot)
         if saved:
             for line in lines:
@@ -166,30 +143,6 @@ def command(
     if failure:
         raise failure
     sys.exit(_exit_code(foot))
-
-
-def _run(
-    console: Output,
-    runner: Runner,
-    launch: Launch,
-    cases: list[Case],
-    profile: Profile,
-    until: Callable[[Verdict], bool] | None,
-) -> tuple[list[Judged], float, bool]:
-    """Run with a progress bar: what is known by the end, the seconds, and whether an interrupt ended it."""
-    done: list[Judged] = []
-    start, interrupted = time.monotonic(), False
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.live) as progress:
-        task = progress.add_task("cases", total=len(cases), rate="")
-        try:
-            for judged in check(runner, launch, cases, profile, until=until):
-                done.append(judged)
-                rate = len(done) / (time.monotonic() - start)
-                progress.update(task, advance=1, rate=f"{rate:,.0f} cases/s")
-        except KeyboardInterrupt:
-            interrupted = True
-    return sorted(done, key=lambda j: j.index), time.monotonic() - start, interrupted
 
 
 def _write_baseline(console: Output, fresh: NewFile, known: Baseline, done: list[Judged], head: Header, foot: Footer) -> None:

@@ -12,7 +12,7 @@ from epctx.cli import options
 from epctx.errors import UsageError
 from epctx.faults import read
 from epctx.oracle import POLICIES, PROFILES, RULES, Profile
-from epctx.report.formats import formats
+from epctx.report.formats import comparisons, reports
 from epctx.report.rows import Row, show
 from epctx.report.terminal import COLOURS
 from epctx.run.select import matcher
@@ -35,7 +35,7 @@ def command(what: str, only: str | None) -> None:
     weak      the bundled targets with one fault each
     profiles  which rules must hold
     published the published faults, and where they are described
-    reports   the formats that --report writes
+    reports   the formats of --report, of a run or a comparison
     """
     listed: dict[str, Callable[[], Sequence[Row]]] = {
         "attacks": _attacks,
@@ -100,4 +100,5 @@ def _published() -> Sequence[Row]:
 
 
 def _reports() -> Sequence[Row]:
-    return [(name, format.summary) for name, format in formats().items()]
+    of_runs = [(name, "of a run", format.summary) for name, format in reports().items()]
+    return of_runs + [(name, "of a comparison", format.summary) for name, format in comparisons().items()]

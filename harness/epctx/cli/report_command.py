@@ -11,13 +11,14 @@ from epctx.cli import reporting
 from epctx.report import jsonl, terminal
 from epctx.report.console import Output
 from epctx.report.files import ReportFile, write_all
+from epctx.report.record import Run
 
 
 @click.command(short_help="Make reports of a saved run.")
 @click.argument("saved", metavar="RUN", type=click.Path(path_type=Path))
 @click.argument("reports", metavar="FORMAT:FILE...", nargs=-1, required=True, callback=reporting.wanted)
 @reporting.source
-def command(saved: Path, reports: tuple[reporting.Wanted, ...], source: reporting.Source | None) -> None:
+def command(saved: Path, reports: tuple[reporting.Wanted[Run], ...], source: reporting.Source | None) -> None:
     """Make reports of RUN, which `epctx check --json RUN` saved. Nothing runs again.
 
     Each report is FORMAT:FILE, or FORMAT:- for standard output; `epctx list reports` has the formats.

@@ -1,23 +1,24 @@
-"""Reports by name: functions from a finished run to text, found by entry points."""
+"""Reports by name: functions from a finished run, or from a comparison of two, to text, found by entry points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from epctx.errors import HarnessError, UsageError
+from epctx.report.comparison import Comparison
 from epctx.report.record import Run
 
-ENTRY_POINTS = "epctx.reports"
-"""The group of entry points in which reports are found: the name is that of the format, the value a function from Run to str,
-whose docstring begins with a line for lists."""
+REPORTS, COMPARISONS = "epctx.reports", "epctx.comparisons"
+"""The groups of entry points in which reports of a run, and of a comparison, are found: the name is that of the format, the value
+a function to str, whose docstring begins with a line for lists."""
 
-Report: TypeAlias = Callable[[Run], str]
+Subject = TypeVar("Subject", Run, Comparison)
 
 
-class Format:
+class Format(Generic[Subject]):
     """A format that is installed: its ``name``, and where its report is, which is loaded when it is asked for."""
 
     def __init__(self, name: str, point: EntryPoint) -> None:
@@ -28,17 +29,17 @@ class Format:
         """What it is, in a line."""
         return (self._load().__doc__ or "").strip().partition("\n")[0]
 
-    def make(self, run: Run) -> str:
-        """The report of a run. HarnessError if the report fails, which says whose it is."""
+    def make(self, subject: Subject) -> str:
+        """The report. HarnessError if it fails, which says whose it is."""
         report = self._load()
         try:
-            return report(run)
+            return report(subject)
         except Exception as error:
             raise self._broken(error) from error
 
-    def _load(self) -> Report:
+    def _load(self) -> Callable[[Subject], str]:
         try:
-            report: Report = self._point.load()
+            report: Callable[[Subject], str] = self._point.load()
         except Exception as error:
             raise self._broken(error) from error
         return report
@@ -47,15 +48,26 @@ class Format:
         return HarnessError(f"The report {self.name} ({self._point.value}) failed: {type(error).__name__}: {error}.")
 
 
-def formats() -> dict[str, Format]:
-    """All formats that are installed, by name."""
-    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    return {name: Format(name, points[name]) for name in sorted(points)}
+ReportFormat: TypeAlias = Format[Run]
+ComparisonFormat: TypeAlias = Format[Comparison]
 
 
-def format_named(name: str) -> Format:
+def reports() -> dict[str, ReportFormat]:
+    """The formats of reports that are installed, by name."""
+    return {name: Format(name, point) for name, point in _points(REPORTS).items()}
+
+
+def comparisons() -> dict[str, ComparisonFormat]:
+    """The formats of comparisons that are installed, by name."""
+    return {name: Format(name, point) for name, point in _points(COMPARISONS).items()}
+
+
+def _points(group: str) -> dict[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
+
+
+def named(name: str, known: dict[str, Format[Subject]]) -> Format[Subject]:
     """The format of that name; UsageError, with the nearest one that there is, for none."""
-    known = formats()
     if name not in known:
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}."

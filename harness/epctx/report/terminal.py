@@ -15,6 +15,7 @@ from epctx.case import Call, Case, shown
 from epctx.oracle import PROFILES, RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
 from epctx.report.console import indented, plural
 from epctx.report.files import ReportFile
+from epctx.report.formats import Subject
 from epctx.report.record import Footer, Header
 from epctx.run.baseline import Entry
 
@@ -33,9 +34,7 @@ def header(console: Console, head: Header) -> None:
     """Say what is about to run."""
     console.print(Text.assemble(("epctx ", "bold"), f"{head.target}, profile {head.profile}, {plural(head.cases, 'case')}"))
     console.print(Text(head.box, style="dim" if head.boxed else "bold yellow"))
-    met = f"in real sessions of ONNX Runtime {head.ort}" if head.sessions else f"ONNX Runtime {head.ort}"
-    measure = head.contract if head.scope == "effects" else f"the contract of {head.contract}"
-    console.print(Text(f"{head.met or met}, judged by {measure}", style="dim"))
+    console.print(Text(measure(head), style="dim"))
     if head.scope == "effects":
         console.print(Text("only files and bytes count: which files are touched, and what is read or written", style="dim"))
     if head.opens_only:
@@ -56,6 +55,13 @@ def header(console: Console, head: Header) -> None:
         console.print(Text("the target declares ordered chunking: its writes are judged by chunk.declared", style="dim"))
 
 
+def measure(head: Header) -> str:
+    """What the target met, and what it is judged by."""
+    met = f"in real sessions of ONNX Runtime {head.ort}" if head.sessions else f"ONNX Runtime {head.ort}"
+    by = head.contract if head.scope == "effects" else f"the contract of {head.contract}"
+    return f"{head.met or met}, judged by {by}"
+
+
 def findings(
     console: Console,
     results: Sequence[tuple[Case, Verdict]],
@@ -71,7 +77,7 @@ def findings(
     found = [(case, f) for case, verdict in results for f in verdict.findings]
     failing = [(case, f) for case, f in found if f.fails and (everything or f.rule not in known.get(case.id, {}))]
     company = {verdict.case for _, verdict in results if not verdict.confirmed}
-    for rule in sorted({f.rule for _, f in failing}, key=_by_severity):
+    for rule in sorted({f.rule for _, f in failing}, key=by_severity):
         _rule(console, rule, [(c, f) for c, f in failing if f.rule == rule], head, everything, company, known)
     strict = [(case, f) for case, f in found if f.over_strict]
     if strict:
@@ -79,7 +85,7 @@ def findings(
     notes = [(case, f) for case, f in found if not f.fails and not f.over_strict]
     if notes:
         _notes(console, "notes (not failures in this profile)", notes)
-    reasons = sorted((pair for rules in known.values() for pair in rules.items()), key=lambda pair: _by_severity(pair[0]))
+    reasons = sorted((pair for rules in known.values() for pair in rules.items()), key=lambda pair: by_severity(pair[0]))
     knowns = [f"{rule}: {reason}" for rule, reason in reasons]
     skips = [*head.skipped.values(), *(v.reason for _, v in results if v.result == "skip")]
     errors = [f"{case.id}: {v.reason}" for case, v in results if v.result == "error"]
@@ -90,7 +96,8 @@ def findings(
             console.print(Text(f"{label} {texts.count(text)}: {text}", style=style))
 
 
-def _by_severity(rule: str) -> tuple[int, str]:
+def by_severity(rule: str) -> tuple[int, str]:
+    """A key that sorts rules: the most severe first, else by their ids."""
     return SEVERITIES.index(RULES[rule].severity), rule
 
 
@@ -119,6 +126,17 @@ def _rule(
 
 def _case(console: Console, case: Case, found: Sequence[Finding], head: Header, company: Set[str], known: str) -> None:
     """One case that breaks a rule: its first call that does in full, the numbers of the others."""
+    console.print(indented(Text(case.id, style="bold")))
+    console.print(indented(labelled(case_rows(case, found, known)), 4))
+    if case.id in company:
+        console.print(indented(labelled([("again", COMPANY)]), 4))
+        return
+    # A line of its own, which no line break enters: it is there to be copied. A terminal folds it, and still copies it whole.
+    console.print(Text.assemble("    ", ("again    ", "dim"), replay_command(case.id, head)), soft_wrap=True)
+
+
+def case_rows(case: Case, found: Sequence[Finding], known: str = "") -> list[tuple[str, str]]:
+    """What is said of one case that breaks a rule, in all its ``found``: labels with their texts."""
     first = found[0]
     rows = [
         ("call", f"{call_words(case.calls[first.call])}{_numbers(case, found)}"),
@@ -126,14 +144,7 @@ def _case(console: Console, case: Case, found: Sequence[Finding], head: Header, 
         ("happened", first.happened),
     ]
     rows += [("file", first.file)] if first.file else []
-    rows += [("known", known)] if known else []
-    console.print(indented(Text(case.id, style="bold")))
-    console.print(indented(labelled(rows), 4))
-    if case.id in company:
-        console.print(indented(labelled([("again", COMPANY)]), 4))
-        return
-    # A line of its own, which no line break enters: it is there to be copied. A terminal folds it, and still copies it whole.
-    console.print(Text.assemble("    ", ("again    ", "dim"), replay_command(case.id, head)), soft_wrap=True)
+    return rows + ([("known", known)] if known else [])
 
 
 def labelled(rows: Iterable[tuple[str, str | Text]]) -> Table:
@@ -217,7 +228,7 @@ def baseline_written(console: Console, path: Path, entries: Sequence[Entry] | No
     console.print(Text(f"\nbaseline {path}: {number}{left}"))
 
 
-def reports_written(console: Console, files: Sequence[ReportFile]) -> None:
+def reports_written(console: Console, files: Sequence[ReportFile[Subject]]) -> None:
     """Which reports were written where."""
     if files:
         console.print()
@@ -227,14 +238,19 @@ def reports_written(console: Console, files: Sequence[ReportFile]) -> None:
 
 def summary(console: Console, head: Header, foot: Footer) -> None:
     """The last lines: what ran, and plainly whether the target held."""
-    counts = ", ".join(f"{n} {result}" for result, n in foot.counts.items()) or "nothing ran"
-    known = f"; {foot.known} of {foot.failing} known" if head.baselines and foot.failing else ""
-    console.print(Text(f"\n{counts}{known}; {foot.seconds:.1f} s", style="dim"))
+    console.print(Text(f"\n{counts(head, foot)}", style="dim"))
     if foot.races:
         race = foot.races
         rate = f"{race.outside:,} of {race.rounds:,} reads left the model directory ({100 * race.outside / race.rounds:.1f} %)"
         console.print(Text(f"races: {rate} while names were changed {race.turns:,} times", style="dim"))
     console.print(conclusion(head, foot))
+
+
+def counts(head: Header, foot: Footer) -> str:
+    """How many cases ended how, and how long that took."""
+    results = ", ".join(f"{n} {result}" for result, n in foot.counts.items()) or "nothing ran"
+    known = f"; {foot.known} of {foot.failing} known" if head.baselines and foot.failing else ""
+    return f"{results}{known}; {foot.seconds:.1f} s"
 
 
 def conclusion(head: Header, foot: Footer) -> Text:
