@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from epctx_driver import protocol
 from epctx_driver.adapter import Buffer, Refused
@@ -19,8 +19,8 @@ from epctx_driver.serve import put_bulk
 PATIENCE, LINGER, TURN = 0.5, 0.1, 0.05
 """Seconds that a callback waits for others, and that the driver stays to see a late one; both sleep in short turns, so that they
 are not taken for a call that is blocked."""
-NONE, ACCEPTED = -1, 0
-"""The code of a call that a callback did not make, and that of one that went well."""
+NONE = -1
+"""The code of a call that a callback did not make."""
 
 
 class Script(NamedTuple):
@@ -177,9 +177,3 @@ class Application:
                 self._changed.wait(min(left, TURN))
             if self._most >= wanted:
                 record.flags |= protocol.MET
-
-
-def code_of(error: BaseException) -> int:
-    """The OrtErrorCode that an exception says, or UNSAID."""
-    said: Any = getattr(error, "code", None)
-    return said if isinstance(said, int) and 0 < said < 1 << 31 else protocol.UNSAID

@@ -16,15 +16,15 @@ import os
 import platform
 import time
 import types
-import unittest
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from epctx_driver import protocol
-from epctx_driver.adapter import FEATURES, Buffer, Died, ReadCall, Skip, WriteCall
-from epctx_driver.application import ACCEPTED, Application, Script, code_of, script
-from epctx_driver.protocol import field
-from epctx_driver.serve import BULK, Unusable, enter, first, reply
+from epctx_driver.adapter import FEATURES, Buffer, ReadCall, ReadCallback, WriteCall, WriteCallback
+from epctx_driver.application import Application, Script, script
+from epctx_driver.ending import Ending, as_bytes, attempt
+from epctx_driver.serve import BULK, Unusable, enter, first
+from epctx_driver.threads import Share, Threads
 
 METHODS = ("read", "write")
 
@@ -64,69 +64,45 @@ class _Work:
             self._payload, bulk = _from_bulk(size), size
         read, write = (_script(given, tag) for tag in (protocol.READ_CALLBACK, protocol.WRITE_CALLBACK))
         self._application = Application(read, write, self._again, bulk)
-        self._read_callback = self._application.read if read else None
-        self._write_callback = self._application.write if write else None
+        self._callbacks = (self._application.read if read else None, self._application.write if write else None)
+        self._threads = first(given, protocol.THREADS)
 
     def done(self) -> bytes:
         """The reply, once the call was made."""
         start = time.perf_counter_ns()
+        if self._threads:
+            threads = Threads(self._threads, self._of_share)
+            counts = threads.run()
+            return Ending(other=counts, flags=threads.flags).reply(time.perf_counter_ns() - start, b"")
         with self._application:
-            ending = attempt(lambda: self._call(self._writes, self._name, self._payload, self._fallback))
+            ending = self._call(self._writes, self._name, self._payload, self._fallback, *self._callbacks)
         took = time.perf_counter_ns() - start
         if self._flags & protocol.LINGERS:
             self._application.linger()
         return ending.reply(took, self._application.records())
 
-    def _call(self, writes: bool, name: str, payload: bytes, fallback: str | None) -> Buffer:
-        if not writes:
-            return as_bytes(self._adapter.read(ReadCall(name, self._model, self._trusted, self._read_callback)))
-        call = WriteCall(name, self._model, self._trusted, payload, fallback, self._write_callback)
-        self._adapter.write(call)
-        return b""
+    def _call(
+        self,
+        writes: bool,
+        name: str,
+        payload: bytes,
+        fallback: str | None,
+        read_callback: ReadCallback | None,
+        write_callback: WriteCallback | None,
+    ) -> Ending:
+        def call() -> Buffer:
+            if not writes:
+                return as_bytes(self._adapter.read(ReadCall(name, self._model, self._trusted, read_callback)))
+            self._adapter.write(WriteCall(name, self._model, self._trusted, payload, fallback, write_callback))
+            return b""
+
+        return attempt(call)
 
     def _again(self, writes: bool, name: str, payload: bytes) -> int:
-        return attempt(lambda: self._call(writes, name, payload, None)).code
+        return self._call(writes, name, payload, None, *self._callbacks).code
 
-
-class Ending:
-    """How a call ended: with an ``output``, or a refusal of a ``code`` and a ``text``; or, in a field, in some other way."""
-
-    def __init__(self, output: Buffer = b"", code: int = ACCEPTED, text: str = "", other: bytes = b"", flags: int = 0) -> None:
-        self.output, self.code, self.text, self.other, self.flags = output, code, text, other, flags
-
-    def reply(self, nanoseconds: int, more: bytes) -> bytes:
-        """The reply that says so, with ``more`` fields."""
-        return reply(self.code, self.text, self.output, nanoseconds, self.other + more, self.flags)
-
-
-def attempt(call: Callable[[], Buffer]) -> Ending:
-    """Make a call of an adapter, and say how it ended."""
-    try:
-        return Ending(call())
-    except (Skip, unittest.SkipTest) as error:
-        return Ending(other=field(protocol.SKIPPED, _text(error)))
-    except Died as error:
-        return Ending(other=field(protocol.DIED, _text(error)))
-    except NoBytes as error:
-        return Ending(other=field(protocol.SESSION_FAULT, _text(error)))
-    except Exception as error:
-        return Ending(code=code_of(error), text=str(error), flags=protocol.OUTPUT_NULL)
-    except BaseException as error:  # sys.exit and its like, which end the application
-        words = f"{type(error).__name__}: {error}"
-        return Ending(other=field(protocol.EXCEPTION, words.encode("utf-8", "backslashreplace")), flags=protocol.THREW)
-
-
-class NoBytes(Exception):
-    """A read gave something else than bytes, so that nothing can be said about the adapter."""
-
-
-def as_bytes(output: object) -> Buffer:
-    """What a read gave, as bytes. NoBytes if that is something else."""
-    if isinstance(output, bytes | bytearray):
-        return output
-    if isinstance(output, memoryview):
-        return output.cast("B") if output.contiguous else output.tobytes()
-    raise NoBytes(f"its read gave {type(output).__name__}, and not bytes")
+    def _of_share(self, share: Share, read_callback: ReadCallback | None, write_callback: WriteCallback | None) -> Ending:
+        return self._call(share.writes, share.name, share.content, None, read_callback, write_callback)
 
 
 def shown(adapter: object) -> str:
@@ -156,7 +132,3 @@ def _from_bulk(size: int) -> bytes:
     while len(data) < size:
         data += os.pread(BULK, size - len(data), len(data))
     return bytes(data)
-
-
-def _text(error: BaseException) -> bytes:
-    return str(error).encode("utf-8", "backslashreplace")

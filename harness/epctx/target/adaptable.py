@@ -60,7 +60,6 @@ OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
         lambda call: bool(_callbacks(call)) and b"\0" in _names(call),
         "what a callback is given of a name with a NUL is a matter of C strings",
     ),
-    (lambda call: call.threads is not None, "an adapter is called once at a time"),
     (lambda call: call.resize is not None, "what an adapter allocates is not seen, so nothing can be done at that moment"),
     (lambda call: call.race is not None, "nothing is done to the world while an adapter is called"),
 )

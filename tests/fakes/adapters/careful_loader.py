@@ -6,29 +6,21 @@ import errno
 import os
 import stat
 import tempfile
-from typing import Any
 
-FAIL, INVALID_ARGUMENT = 1, 2
+from epctx.adapter import FAIL, INVALID_ARGUMENT, Buffer, Call, ReadCall, Refused, WriteCall
+
 LONGEST, LARGEST = 4096, 1 << 32
-
-
-class Refused(Exception):
-    """A refusal, with the code of it."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 class Loader:
     """Finds out what a name leads to, sees that it is a regular file in the directory of the model, and only then opens it."""
 
-    def read(self, call: Any) -> bytes:
+    def read(self, call: ReadCall) -> Buffer:
         """The content for a name: what the callback gives, else what the file holds."""
         if not call.name:
             raise Refused(INVALID_ARGUMENT, "the name is empty")
         if call.callback:
-            return call.callback(call.name)  # type: ignore[no-any-return]
+            return call.callback(call.name)
         file = self.opened(self.place(call, call.name, writes=False))
         with open(file, "rb") as stream:
             size = os.fstat(file).st_size
@@ -36,7 +28,7 @@ class Loader:
                 raise Refused(FAIL, "the file is too large")
             return stream.read(size)
 
-    def write(self, call: Any) -> None:
+    def write(self, call: WriteCall) -> None:
         """Hand the payload to the callback, else put it into the file, whole or not at all."""
         if not call.name:
             raise Refused(INVALID_ARGUMENT, "the name is empty")
@@ -48,7 +40,7 @@ class Loader:
             raise Refused(INVALID_ARGUMENT, "the name of the file is empty")
         self.put(self.place(call, name, writes=True), call.payload)
 
-    def place(self, call: Any, name: str, writes: bool) -> str:
+    def place(self, call: Call, name: str, writes: bool) -> str:
         """The path of the file that a name stands for. Refused if it may not be used."""
         if "\0" in name:
             raise Refused(INVALID_ARGUMENT, "the name holds a NUL")
@@ -57,11 +49,11 @@ class Loader:
         path = name if call.trusted else self.inside(call, name)
         if name.endswith("/") or name.rpartition("/")[2] in (".", ".."):
             raise Refused(INVALID_ARGUMENT, "the name is that of a directory")
-        if writes and os.path.islink(path if call.trusted else os.path.join(call.directory, name)):
+        if writes and os.path.islink(path if call.trusted else os.path.join(call.directory or "", name)):
             self.check_link(call, path)
         return path
 
-    def inside(self, call: Any, name: str) -> str:
+    def inside(self, call: Call, name: str) -> str:
         """The real path of a name from a model, which does not lead out of the directory of that."""
         if call.directory is None:
             raise Refused(INVALID_ARGUMENT, "a model from memory has no directory")
@@ -89,7 +81,7 @@ class Loader:
             # what is missing may have been taken back by `..`, after which links count again
             return found if os.pardir not in missing else self.resolved(found)
 
-    def check_link(self, call: Any, path: str) -> None:
+    def check_link(self, call: Call, path: str) -> None:
         """Refuse to write through a link: a trusted name's, and one whose target does not exist."""
         if call.trusted or not os.path.exists(path):
             raise Refused(INVALID_ARGUMENT, "the name is a link")
