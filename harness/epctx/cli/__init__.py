@@ -15,6 +15,7 @@ from epctx.errors import EpctxError, HarnessError
 
 COMMANDS = (
     "check",
+    "smoke",
     "replay",
     "list",
     "show",

@@ -84,8 +84,12 @@ def command(
     ep:lib=PATH&name=NAME  one in a library of its own
     loader:NAME  a loader of external data: onnx, ort, onnx-hub
                  ?python=PATH         the interpreter that has the release
+    python:MODULE:OBJECT   an object in Python with read and write
+                 ?path=DIR            where the module is
+                 &python=PATH         the interpreter that has it
 
-    Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged.
+    Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged. `epctx smoke
+    TARGET` says what to mend then, step by step.
 
     \b
     Exit codes: 0 the target held, or all findings are known,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import os
 import sys
@@ -157,6 +158,13 @@ class Aborts(Loader):
         if not os.path.exists(path):
             os.abort()
         return super().opened(path)
+
+
+class EndsBadly(Loader):
+    """Does all that it should until nothing is asked of it any more."""
+
+    def __init__(self) -> None:
+        atexit.register(os.abort)
 
 
 class WithoutCodes(Loader):
