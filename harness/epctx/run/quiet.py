@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from epctx.case import Call, Case, Dir, Fifo, File, HardLink, Limits, Link, Socket, World, content_of
 from epctx.remember import remembered
@@ -24,15 +24,20 @@ def quiet(case: Case) -> bool:
     return _still(case.world) and sum(map(_size, case.calls)) <= protocol.INLINE_LIMIT and all(map(_small, case.calls))
 
 
-def changing(case: Case) -> tuple[int, ...]:
-    """The indexes of the calls that may change the world, if they do what is expected of them."""
-    if not writes(case):
+def changing(case: Case, launch: Launch) -> tuple[int, ...]:
+    """The indexes of the calls that change the world, if they do what is expected of them, or what others like them did."""
+    known = habits(launch).change
+    if known:
+        also = [index for index, way in enumerate(ways(case)) if way in known]
+    elif writes(case):
+        also = []
+    else:
         return ()
     return tuple(
         [
             index
             for index, (call, expect) in enumerate(zip(case.calls, predict(case), strict=True))
-            if call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None
+            if index in also or (call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None)
         ]
     )
 
@@ -42,10 +47,17 @@ def writes(case: Case) -> bool:
     return "write" in [call.op for call in case.calls]
 
 
+class Habits(NamedTuple):
+    """What is known of a target from sweeps: ways of calls that ``change`` something against expectation, and that ``hang``."""
+
+    change: set[Way]
+    hang: set[Way]
+
+
 @remembered(16)
-def restless(_launch: Launch) -> set[Way]:
-    """The ways of calls that changed something, or hung, in a sweep of this target: those like them run by themselves then."""
-    return set()
+def habits(_launch: Launch) -> Habits:
+    """What has become known of a target; it is added to."""
+    return Habits(set(), set())
 
 
 def ways(case: Case) -> list[Way]:

@@ -17,7 +17,7 @@ from epctx.case import Case, Limits, Name
 from epctx.observation import Change, Observation, Seen, Touched
 from epctx.run.keeper import Keeper, guarded
 from epctx.run.lane import observe_all
-from epctx.run.quiet import changing, quiet, restless, ways, writes
+from epctx.run.quiet import changing, habits, quiet, ways, writes
 from epctx.run.session import Answer, Session
 from epctx.target import Launch
 from epctx.target.driver import BadReply, await_late, callbacks_in
@@ -81,8 +81,8 @@ class Group(NamedTuple):
         return self.parts[-1].changes
 
 
-def _parts(index: int, case: Case) -> Iterator[Part]:
-    end, may = len(case.calls), changing(case)
+def _parts(index: int, case: Case, launch: Launch) -> Iterator[Part]:
+    end, may = len(case.calls), changing(case, launch)
     ends = sorted({call + 1 for call in may} | {end})
     for first, last in itertools.pairwise((0, *ends)):
         yield Part(index, range(first, last), bool(may))
@@ -171,9 +171,9 @@ class Sweep:
 
     def _in_order(self, indexes: Sequence[int]) -> list[int]:
         """Those that may be swept: what is not to change the world, first reads, as writes may do more than they should."""
-        steady = restless(self._launch)
-        waiting = [index for index in indexes if not steady or steady.isdisjoint(ways(self._cases[index]))]
-        changes = [index for index in waiting if changing(self._cases[index])]
+        hang = habits(self._launch).hang
+        waiting = [index for index in indexes if not hang or hang.isdisjoint(ways(self._cases[index]))]
+        changes = [index for index in waiting if changing(self._cases[index], self._launch)]
         others = sorted(set(waiting).difference(changes), key=lambda index: (writes(self._cases[index]), index))
         # on a guarded driver, what one case writes would be another's plaintext on the disk
         return others if waiting and guarded(self._cases[waiting[0]]) else _mixed(others, changes)
@@ -201,7 +201,7 @@ class Sweep:
         if session.lookout:
             secrets = dict.fromkeys(content for case in cases for call in case.calls for content in call.secrets)
             session.lookout.begin(tuple(filter(None, map(mark_of_content, secrets))), world.plot.places)
-        parts = ((part, own) for index, case, own in zip(indexes, cases, requests, strict=True) for part in _parts(index, case))
+        parts = ((part, own) for index, case, own in zip(indexes, cases, requests, strict=True) for part in _parts(index, case, self._launch))
         last, alive = self._exchange(session, _groups(parts))
         if not alive:
             keeper.end(session)
@@ -271,7 +271,7 @@ class Sweep:
             end = at + len(own)
             if end > len(touched) or (world.disturbed and end == len(touched) and not part.changes):
                 if world.disturbed:
-                    restless(self._launch).add(ways(self._cases[part.case])[part.calls[len(touched) - 1 - at]])
+                    habits(self._launch).change.add(ways(self._cases[part.case])[part.calls[len(touched) - 1 - at]])
                 return part.case
             self._looked += map(Looked, itertools.repeat(part.case), part.calls, own, touched[at:end])
             at = end
@@ -279,7 +279,7 @@ class Sweep:
             return self._put_right(session, group.parts[-1]) if group.changes else None
         stuck = group.parts[len(answers)].case
         if stuck not in self._lost and len(self._cases[stuck].calls) == 1:
-            restless(self._launch).update(ways(self._cases[stuck]))
+            habits(self._launch).hang.update(ways(self._cases[stuck]))
         return stuck
 
     def _put_right(self, session: Session, part: Part) -> int | None:
