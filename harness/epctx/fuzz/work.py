@@ -11,9 +11,9 @@ from epctx.fuzz.engine import engine
 from epctx.fuzz.fingerprint import Sign, signs
 from epctx.fuzz.store import Setting
 from epctx.observation import Observation
-from epctx.oracle import Profile, judge
+from epctx.oracle import Profile, Verdict, judge
 from epctx.run import worker
-from epctx.run.sweep import observe_by_world
+from epctx.run.sweep import observed
 from epctx.target import Launch
 
 EACH = 3
@@ -45,12 +45,17 @@ def work(order: bytes, number: int) -> bytes:
     """Make, run and judge the batch of that number; packed ``Judged``."""
     asked, keeper = order_of(order), worker.keeper()
     batch = engine(asked.setting).batch(number, keeper, asked.launch)
+    notable: list[tuple[int, Observation, Verdict]] = []
+    for index, observation in observed(keeper, asked.launch, batch.cases):
+        verdict = judge(batch.cases[index], observation, asked.profile)  # at once, while all of it is in the processor's caches
+        if verdict.result not in ("pass", "note"):
+            notable.append((index, observation, verdict))
     counts: Counter[Sign] = Counter()
     examples: list[tuple[Sign, Case, Observation]] = []
     failing = skipped = 0
     errors: list[str] = []
-    for case, observation in zip(batch.cases, observe_by_world(keeper, asked.launch, batch.cases), strict=True):
-        verdict = judge(case, observation, asked.profile)
+    for index, observation, verdict in sorted(notable, key=lambda found: found[0]):
+        case = batch.cases[index]
         if not verdict.fails:
             skipped += verdict.result == "skip"
             errors += [f"{case.id}: {verdict.reason}"] if verdict.result == "error" else []

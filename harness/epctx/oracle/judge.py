@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from epctx.case import Call, Callback, Case, Content, Expect, HardLink, Struct
 from epctx.observation import Observation, Seen, content_digest
+from epctx.oracle.alike import held, keep, likeness
 from epctx.oracle.profile import Profile, Scope, Tier, in_scope
 from epctx.oracle.rule import RULES, SEVERITIES, Broken, Look, Noted, Rule, Severity, path_text
 from epctx.remember import remembered
@@ -57,8 +58,8 @@ class Verdict(Struct, frozen=True):
         return self.result in ("fail", "hang", "crash")
 
 
-def judge(case: Case, observation: Observation, profile: Profile) -> Verdict:
-    """Judge what was seen of ``case`` by every rule."""
+def judge(case: Case, observation: Observation, profile: Profile, *, each: bool = False) -> Verdict:
+    """Judge what was seen of ``case`` by every rule. With ``each``, they are all asked anew also about calls that are alike."""
     if observation.skipped:
         return Verdict(case.id, "skip", reason=observation.skipped)
     if observation.error:
@@ -72,7 +73,13 @@ def judge(case: Case, observation: Observation, profile: Profile) -> Verdict:
     root = observation.root.encode("utf-8", "surrogateescape")
     findings: list[Finding] = []
     for index, seen in enumerate(observation.calls):
-        findings += _rulings(Look(case, index, expects[index], seen, profile, root, observation.calls[:index]), index)
+        earlier = observation.calls[:index]
+        like = None if each else likeness(case, index, expects[index], seen, profile, root, earlier)
+        if like is None or like not in held(profile):
+            own = _rulings(Look(case, index, expects[index], seen, profile, root, earlier), index)
+            findings += own
+            if like is not None and not own:
+                keep(profile, like)
     findings.sort(key=lambda f: (not f.fails, SEVERITIES.index(f.severity), f.call))
     return Verdict(case.id, _result(observation, findings), tuple(map(_outcome, observation.calls)), tuple(findings))
 

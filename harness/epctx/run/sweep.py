@@ -34,22 +34,30 @@ PATIENCE = 0.5
 
 def observe_by_world(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> list[Observation]:
     """Run cases, those that share a world, and the place of the model in it, together; best if they follow each other."""
-    seen: dict[int, Observation] = {}
+    return [observation for _, observation in sorted(observed(keeper, launch, cases), key=lambda found: found[0])]
+
+
+def observed(keeper: Keeper, launch: Launch, cases: Sequence[Case]) -> Iterator[tuple[int, Observation]]:
+    """The same, one by one as they come: the index of each case, and what was seen of it."""
     single: list[int] = []
-    awaited: list[Awaited] = []
+    awaited: dict[int, Observation] = {}
+    late: list[Awaited] = []
     for indexes in _by_world(cases):
-        if len(indexes) < LEAST or launch.sessions or launch.adapter or launch.sanitizer:
+        if len(indexes) < LEAST or launch.sessions or launch.loader or launch.sanitizer:
             single += indexes
             continue
         plain = [index for index in indexes if not guarded(cases[index])]
         for own in (plain, sorted(set(indexes).difference(plain))):
             sweep = Sweep(keeper, launch, cases, own)
-            seen.update(sweep.seen)
-            awaited += sweep.awaited
-    for index in [one.case for one in awaited if _comes_late(keeper, one)]:
-        seen[index] = keeper.observe(launch, cases[index])
-    seen.update(zip(single, observe_all(keeper, launch, [cases[index] for index in single]), strict=True))
-    return [seen[index] for index in range(len(cases))]
+            late += sweep.awaited
+            for one in sweep.awaited:
+                if one.case in sweep.seen:
+                    awaited[one.case] = sweep.seen.pop(one.case)
+            yield from sweep.seen.items()
+    for index in {one.case for one in late if _comes_late(keeper, one)}:
+        awaited[index] = keeper.observe(launch, cases[index])
+    yield from awaited.items()
+    yield from zip(single, observe_all(keeper, launch, [cases[index] for index in single]), strict=True)
 
 
 def _by_world(cases: Sequence[Case]) -> list[list[int]]:
@@ -201,8 +209,7 @@ class Sweep:
         if session.lookout:
             secrets = dict.fromkeys(content for case in cases for call in case.calls for content in call.secrets)
             session.lookout.begin(tuple(filter(None, map(mark_of_content, secrets))), world.plot.places)
-        parts = ((part, own) for index, case, own in zip(indexes, cases, requests, strict=True) for part in _parts(index, case, self._launch))
-        last, alive = self._exchange(session, _groups(parts))
+        last, alive = self._exchange(session, _groups(self._divided(indexes, requests)))
         if not alive:
             keeper.end(session)
             if session.lookout:
@@ -219,6 +226,11 @@ class Sweep:
             made = zip(self._cases[index].calls, own, strict=True) if index in whole else ()
             self.awaited += [Awaited(session, index, ticket) for call, ticket in made if call.lingers]
         return [] if last is None else indexes[indexes.index(last) + 1 :]
+
+    def _divided(self, indexes: Sequence[int], requests: Iterable[Iterator[bytes]]) -> Iterator[tuple[Part, Iterator[bytes]]]:
+        for index, own in zip(indexes, requests, strict=True):
+            for part in _parts(index, self._cases[index], self._launch):
+                yield part, own
 
     def _exchange(self, session: Session, coming: Iterator[Group]) -> tuple[int | None, bool]:
         """Have the calls made and look at them, up to a case that has to run by itself, if there is one; and whether the driver
