@@ -1,4 +1,4 @@
-"""How attacks are written: a family, and functions that each draft the cases of one idea.
+"""How attacks are written: a family, and functions that each draft the cases of one idea::
 
     family = Family("links", "Links that lead out of the model directory, and links that do not.")
 
@@ -288,6 +288,10 @@ class Family:
     def control(self, *rules: str, **axes: Axis) -> Callable[[DrafterT], DrafterT]:
         """Register cases without which a target is not usable; they run first."""
         return self._register("control", None, rules, axes)
+
+    def axes(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """The axes of each attack by its slug: their names, with the words of each."""
+        return {slug: {axis: tuple(words) for axis, words in entry.axes.items()} for slug, entry in self._entries.items()}
 
     def cases(self) -> tuple[Case, ...]:
         """All cases, complete with what the specification expects of them, always in the same order.

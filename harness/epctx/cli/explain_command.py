@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 import click
+from rich.syntax import Syntax
 from rich.text import Text
 
 from epctx.cli import options
@@ -13,12 +15,15 @@ from epctx.oracle import RULES
 from epctx.report.console import Output, indented
 from epctx.report.terminal import COLOURS, NAMED, labelled
 from epctx.target import weaknesses
+from epctx.target.example import Code, example
 
 
 @click.command(short_help="Say what a rule demands, and why.")
 @click.argument("rule")
 def command(rule: str) -> None:
-    """Explain RULE: its statement, why it matters, its source, the cases that aim at it, and the weak targets that break it."""
+    """Explain RULE: its statement, why it matters, its source, the cases that aim at it, the weak targets that break it, and
+    how one of these does so, beside the right form: both as code.
+    """
     if rule not in RULES:
         near = get_close_matches(rule, RULES, 1)
         raise UsageError(f"There is no rule {rule!r}; " + (f"did you mean {near[0]!r}?" if near else "see `epctx list rules`."))
@@ -37,3 +42,21 @@ def command(rule: str) -> None:
     ]
     console.print()
     console.print(indented(labelled(rows)))
+    if shown := example(rule):
+        console.print()
+        console.print(indented(Text.assemble(("weak form", "bold"), f"  {shown.weakness.target}: {shown.weakness.summary}")))
+        _code(console, shown.weak)
+        if shown.right:
+            console.print(indented(Text("right form", style="bold")))
+            _code(console, shown.right)
+        else:
+            console.print(indented(Text.assemble(("right form", "bold"), "  the same without what depends on the fault")))
+
+
+def _code(console: Output, codes: Sequence[Code]) -> None:
+    for code in codes:
+        console.print(indented(Text(f"// {code.file}" if code.language == "cpp" else f"# {code.file}", style="dim"), 4))
+        console.print(
+            indented(Syntax(code.text, code.language, theme="ansi_dark", background_color="default", word_wrap=True), 4)
+        )
+        console.print()

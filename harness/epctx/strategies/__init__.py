@@ -1,4 +1,5 @@
-"""What a campaign tries, as Hypothesis strategies for property tests of your own, and a state machine that plays with a target.
+"""What a campaign tries, as Hypothesis strategies for property tests of your own, and a state machine that plays with a
+target::
 
     from epctx.strategies import machine, names
 

@@ -18,7 +18,8 @@ class Weakness(Struct, frozen=True):
     One with ``chunking`` declares that it writes in pieces. Some faults are seen only under a ``sanitizer``.
 
     One ``of`` an ``ep`` is a weak execution provider, met in sessions, and one of a ``loader`` a weak loader of external data;
-    ``cases`` are globs of those that the self-test runs on it (none: all).
+    ``cases`` are globs of those that the self-test runs on it (none: all). ``right`` are the definitions of the reference helper
+    that show how it is done rightly, where that is not the one that the weak form replaces.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Weakness(Struct, frozen=True):
     chunking: bool = False
     of: Literal["helper", "ep", "loader"] = "helper"
     cases: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
