@@ -21,7 +21,7 @@ from epctx.oracle.judge import Finding, Outcome, Result, Verdict, applicable, ex
 from epctx.oracle.ownership import LARGE
 from epctx.oracle.profile import DESIGN, POLICIES, STABLE, Profile, Scope
 from epctx.oracle.profiles import PROFILES, contract_of, profile, stances
-from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity, report_words
+from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity, path_text, report_words
 
 __all__ = [
     "DESIGN",
@@ -44,6 +44,7 @@ __all__ = [
     "contract_of",
     "expectations",
     "judge",
+    "path_text",
     "profile",
     "report_words",
     "stances",

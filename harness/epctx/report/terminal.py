@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from epctx.case import Call, Case, shown
+from epctx.case import Case
 from epctx.oracle import PROFILES, RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
 from epctx.report.console import indented, plural
 from epctx.report.files import ReportFile
 from epctx.report.formats import Subject
 from epctx.report.record import Footer, Header
+from epctx.report.words import call_words
 from epctx.run.baseline import Entry
 
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan"}
@@ -155,17 +156,6 @@ def labelled(rows: Iterable[tuple[str, str | Text]]) -> Table:
     for label, text in rows:
         table.add_row(label, text if isinstance(text, Text) else Text(text))
     return table
-
-
-def call_words(call: Call) -> str:
-    """The call and its name, or those of several threads, or the number of its steps."""
-    if call.op == "config":
-        return f"config, {plural(len(call.steps), 'step')}"
-    if call.threads is None:
-        return f"{call.op} {shown(call.name)}"
-    shares = list(dict.fromkeys(f"{share.op} {shown(share.name)}" for share in call.threads.shares))
-    rest = f" and {len(shares) - 2} more" if len(shares) > 2 else ""
-    return f"{call.threads.count} threads: {', '.join(shares[:2])}{rest}"
 
 
 def _numbers(case: Case, found: Sequence[Finding]) -> str:
