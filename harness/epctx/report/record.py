@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 
 from epctx.case import Case, Sanitizer, Struct
 from epctx.observation import Observation, RaceSeen
-from epctx.oracle import DESIGN, Result, Scope, Verdict
+from epctx.oracle import DESIGN, Profile, Result, Scope, Verdict
 from epctx.run.baseline import Entry
 
 FORMAT = 2
@@ -69,6 +69,8 @@ class Header(Struct, frozen=True, tag="header", omit_defaults=False):
     """The files that say which findings are known."""
     expired: tuple[Entry, ...] = ()
     """The entries of those files that do not count any more."""
+    measure: Profile | None = None
+    """The profile as this target is judged by it, which says what was expected of each call."""
     source: str = ""
     """The file that findings are about, as the user names it, for reports that point into code."""
     line: int = 1

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from epctx.case import Case
 from epctx.oracle import PROFILES, RULES, SEVERITIES, STABLE, Finding, Verdict, contract_of
+from epctx.report.conclusion import OPENS_ONLY, Mood, conclude
 from epctx.report.console import indented, plural
 from epctx.report.files import ReportFile
 from epctx.report.formats import Subject
@@ -21,12 +22,11 @@ from epctx.report.words import call_words
 from epctx.run.baseline import Entry
 
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan"}
+MOODS: dict[Mood, str] = {"good": "green", "open": "yellow", "bad": "red"}
 SHOWN = 3
 """How many cases of a rule are shown in full unless all are asked for."""
 NAMED = 6
 """How many more are named."""
-OPENS_ONLY = "only which file is opened counts"
-"""Said where nothing can be loaded and run."""
 COMPANY = "only in company: alone the case does not fail, so what ran before it may be the cause; run the whole check again"
 """What stands in place of the command that shows a finding again, where none shows it."""
 
@@ -245,28 +245,8 @@ def counts(head: Header, foot: Footer) -> str:
 
 def conclusion(head: Header, foot: Footer) -> Text:
     """The sentence that a run comes to."""
-    failing = foot.failing
-    target = f"{head.target} ({head.met})" if head.met else head.target
-    ran = sum(foot.counts.values())
-    opens = f"; {OPENS_ONLY}" if head.opens_only else ""
-    early = f" so far: the run {'was interrupted' if foot.interrupted else 'stopped'} after {ran} of {plural(head.cases, 'case')}"
-    until = early if ran < head.cases else ""
-    stale = "; the baseline is stale" if foot.stale else ""
-    if failing:
-        breaks = "breaks" if failing == 1 else "break"
-        new = f", {failing - foot.known} of them new" if foot.known < failing and foot.known else ""
-        but = "" if foot.known < failing else ", but nothing is new"
-        text = f"{failing} of {plural(foot.judged, 'case')} {breaks} rules of profile {head.profile}"
-        style = "bold yellow" if but and not stale else "bold red"
-        return Text(f"{target} does not hold{but}: {text}{new}{until}{opens}{stale}", style=style)
-    if foot.held:
-        text = f"{target} holds: every rule of profile {head.profile} held in {plural(foot.judged, 'case')}"
-        return Text(text + opens + stale, style="bold red" if stale else "bold green")
-    if errors := foot.counts.get("error"):
-        text = f"no verdict on {target}: the harness failed at {plural(errors, 'case')}"
-        return Text(text + until + stale, style="bold red")
-    reason = f": nothing failed{until}" if until else ": nothing ran"
-    return Text(f"no verdict on {target}{reason}{stale}", style="bold yellow")
+    found = conclude(head, foot)
+    return Text(str(found), style=f"bold {MOODS[found.mood]}")
 
 
 def verdict(console: Console, case: Case, judged: Verdict) -> None:

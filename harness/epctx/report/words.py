@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import msgspec
 
 from epctx.case import Call, Callback, Expect, Share, Step, shown
@@ -128,52 +131,78 @@ def _share(share: Share) -> str:
     return f"{share.op} {shown(share.name)}, " + ("to be refused" if share.content is None else f"{share.content.size:,} bytes")
 
 
+class Event(NamedTuple):
+    """Something that was seen in a call. Times are in microseconds from its beginning, None where nobody takes them."""
+
+    label: str
+    text: str
+    started: float | None = None
+    ended: float | None = None
+
+
 def seen_rows(number: int, seen: Seen) -> list[tuple[str, str]]:
     """Everything that was seen of a call, as labels and texts."""
-    rows: list[tuple[str, str]] = []
+    ending = (f"call {number}", f"{ending_words(seen)}, {seen.seconds * 1e6:,.0f} us")
+    return [ending, *outcome_rows(seen), *((event.label, event.text) for event in events(seen)), *sum_rows(seen)]
 
-    def row(label: str, text: str) -> None:
-        rows.append((label, text))
 
+def ending_words(seen: Seen) -> str:
+    """How a call ended."""
     ended = f"{seen.ended} {seen.detail}".rstrip()
-    status = f", code {seen.code}" if seen.ended == "returned" else ""
-    row(f"call {number}", f"{ended}{status}, {seen.seconds * 1e6:,.0f} us")
-    if seen.message:
-        row("text", shown(seen.message.encode("utf-8", "backslashreplace"), 400))
+    return f"{ended}, code {seen.code}" if seen.ended == "returned" else ended
+
+
+def outcome_rows(seen: Seen) -> list[tuple[str, str]]:
+    """What a call gave back, as labels and texts."""
+    rows = [("text", shown(seen.message.encode("utf-8", "backslashreplace"), 400))] if seen.message else []
     if seen.output is not None:
-        source = f", the content of {', '.join(seen.reads)}" if seen.reads else ""
+        source = f", the content of {', '.join(map(_path, seen.reads))}" if seen.reads else ""
         shown_by = {"bytes": "", "result": ", executed, as the result shows", "open": ", as far as an open tells"}[seen.shown_by]
-        row("output", f"{seen.output.size:,} bytes{source}{shown_by}" + (" (NULL)" if seen.output.null else ""))
+        rows.append(("output", f"{seen.output.size:,} bytes{source}{shown_by}" + (" (NULL)" if seen.output.null else "")))
+    return rows
+
+
+def events(seen: Seen) -> Iterator[Event]:
+    """What happened in a call: on files, in the order in which it did; then what callbacks and steps did, each in theirs."""
     for touched in seen.touched:
-        row(touched.what, f"{' = '.join(touched.names)} ({touched.place})")
+        yield Event(touched.what, f"{' = '.join(map(_path, touched.names))} ({touched.place})")
     for change in seen.changes:
-        row("changed", f"{change.path} ({change.place}): {_state(change.before)} -> {_state(change.after)}")
+        yield Event("changed", f"{_path(change.path)} ({change.place}): {_state(change.before)} -> {_state(change.after)}")
     for path in seen.leaks:
-        row("leaked", path)
+        yield Event("leaked", _path(path))
     for path in seen.plaintext:
-        row("plaintext", path)
+        yield Event("plaintext", _path(path))
     for callback in seen.callbacks:
-        row("callback", _invocation(callback))
+        ended = None if callback.ended is None else callback.ended * 1e6
+        yield Event("callback", _invocation(callback), callback.started * 1e6, ended)
     for index, step in enumerate(seen.steps, 1):
-        row(f"step {index}", _step_seen(step))
+        yield Event(f"step {index}", _step_seen(step))
+
+
+def sum_rows(seen: Seen) -> list[tuple[str, str]]:
+    """What was counted in a call, and what a sanitizer reported, as labels and texts."""
     memory = seen.memory
-    row("memory", f"{memory.allocated} allocated, {memory.freed} freed, {memory.live} bytes live, peak {memory.peak:,} bytes")
+    words = f"{memory.allocated} allocated, {memory.freed} freed, {memory.live} bytes live, peak {memory.peak:,} bytes"
+    rows = [("memory", words)]
     if seen.race:
         race = seen.race
-        row(
-            "race",
+        words = (
             f"{race.rounds} rounds against {race.turns} turns of the attacker: {race.inside} inside, {race.refused} refused, "
-            f"{race.outside} outside, {race.torn} torn",
+            f"{race.outside} outside, {race.torn} torn"
         )
+        rows.append(("race", words))
     if threads := seen.threads:
         words = f"{threads.calls} calls: {threads.right} right, {threads.wrong} wrong, {threads.failed} failed"
         words += f", {threads.alone} that end so alone, too" if threads.alone else ""
-        row("threads", f"{words}; {threads.crossed} callbacks crossed, {threads.most_in_flight} at most at work at once")
+        words += f"; {threads.crossed} callbacks crossed, {threads.most_in_flight} at most at work at once"
+        rows.append(("threads", words))
         if threads.evidence:
-            row("first", shown(threads.evidence.encode("utf-8", "backslashreplace"), 400))
-    for report in seen.reports:
-        row("report", report_words((report,)))
-    return rows
+            rows.append(("first", shown(threads.evidence.encode("utf-8", "backslashreplace"), 400)))
+    return rows + [("report", report_words((report,))) for report in seen.reports]
+
+
+def _path(path: str) -> str:
+    return shown(path, 400)
 
 
 def _step_seen(step: StepSeen) -> str:

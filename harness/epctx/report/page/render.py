@@ -1,0 +1,87 @@
+"""The page put together: a template, a style, scripts and data, all in one file, under a policy that lets nothing else run.
+
+What comes from a run is hostile: it is escaped by the template, or is data that a browser does not take for a script, and
+which the scripts write as texts only. The policy is the second lock: only the scripts that are named by their hashes run, and
+nothing is loaded from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Iterable
+from importlib.resources import files
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from epctx.report.page.index import index
+from epctx.report.page.overview import overview
+from epctx.report.record import Run
+
+SCRIPTS = ("dom.js", "data.js", "route.js", "list.js", "finding.js", "main.js")
+"""The parts of the script, which make one module together."""
+
+
+def page(run: Run) -> str:
+    """One self-contained HTML page for people: overview, families by rules, every finding with its world."""
+    rows, details = index(run.header, run.lines)
+    style, theme, script = _resource("page.css"), _resource("theme.js"), "\n".join(map(_resource, SCRIPTS))
+    return _environment().get_template("page.html.j2").render(
+        overview=overview(run),
+        style=Markup(style),
+        theme=Markup(theme),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hashes=[_hash(theme), _hash(script)],
+        index=_data([msgspec.json.encode(rows)]),
+        details=_data(details),
+    )
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("epctx.report.page", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = "{:,}".format
+    environment.filters["prose"] = prose
+    environment.filters["plural"] = lambda count, noun: f"{count:,} {noun}" + ("" if count == 1 else "s")
+    return environment
+
+
+def _finalized(value: object) -> object:
+    """Values as the template prints them: texts without what is not to be seen, or turns others around."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def visible(text: str) -> str:
+    """A text in which all that is not printable is written out."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def prose(text: str) -> Markup:
+    """A text of ours in which names stand between backticks, as HTML."""
+    parts = [Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(text.split("`"))]
+    return Markup("").join(parts)
+
+
+@functools.cache
+def _resource(name: str) -> str:
+    return files("epctx.report.page").joinpath(name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _data(lines: Iterable[bytes]) -> Markup:
+    """Lines of JSON for an element that is not run. Without ``<`` nothing in them can end it."""
+    return Markup(b"\n".join(lines).decode().replace("<", "\\u003c"))
