@@ -69,7 +69,7 @@ class Header(Struct, frozen=True, tag="header", omit_defaults=False):
     """The files that say which findings are known."""
     expired: tuple[Entry, ...] = ()
     """The entries of those files that do not count any more."""
-    measure: Profile | None = None
+    judged_by: Profile | None = None
     """The profile as this target is judged by it, which says what was expected of each call."""
     source: str = ""
     """The file that findings are about, as the user names it, for reports that point into code."""

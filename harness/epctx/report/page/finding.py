@@ -76,7 +76,7 @@ class Detail(Struct, frozen=True):
 
 def detail(head: Header, line: Line, *others: tuple[Header, Line]) -> Detail:
     """A case as one run saw it, and others beside it, if any."""
-    case, expects = line.case, _expects(line.case, head.measure)
+    case, expects = line.case, _expects(line.case, head.judged_by)
     calls = [call_rows(n, call, expect) for n, (call, expect) in enumerate(zip(case.calls, expects, strict=False), 1)]
     return Detail(
         case.intent,
@@ -87,8 +87,8 @@ def detail(head: Header, line: Line, *others: tuple[Header, Line]) -> Detail:
     )
 
 
-def _expects(case: Case, measure: Profile | None) -> Sequence[Expect]:
-    return case.expect if measure is None else expectations(case, measure)
+def _expects(case: Case, profile: Profile | None) -> Sequence[Expect]:
+    return case.expect if profile is None else expectations(case, profile)
 
 
 def _side(head: Header, line: Line) -> Side:
@@ -96,7 +96,7 @@ def _side(head: Header, line: Line) -> Side:
     return Side(
         verdict.result,
         tuple(Broke(f.rule, f.call, f.expected, f.happened, f.file) for f in verdict.findings),
-        tuple(_branches(line.case, _expects(line.case, head.measure), line.observation, verdict)),
+        tuple(_branches(line.case, _expects(line.case, head.judged_by), line.observation, verdict)),
         tuple(
             CallSeen(tuple(_timeline(number, call, seen)), (*outcome_rows(seen), *sum_rows(seen)))
             for number, (call, seen) in enumerate(zip(line.case.calls, calls, strict=False), 1)

@@ -1,4 +1,4 @@
-"""The rows that the page searches and filters: a compact line for each case, and the details, which are read when they are opened.
+"""The rows that the page searches and filters, one for each case, and the details, which are read when they are opened.
 
 Everything is an array, and a text that occurs often is a number: 20,000 findings are a few megabytes.
 """

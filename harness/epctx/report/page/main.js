@@ -4,6 +4,7 @@ const title = document.title;
 let drawn = null;
 let opened = "";
 let scrolled = 0;
+let shown = false;
 
 /** Show the place that the URL names. */
 function show() {
@@ -22,6 +23,8 @@ function show() {
   byId("report").hidden = false;
   document.title = title;
   if (opened) comeBack();
+  if (!shown && Object.keys(place.filters).length) place.section ||= "findings";
+  shown = true;
   if (place.section) {
     byId(place.section).scrollIntoView();
     byId(place.section).focus({ preventScroll: true });

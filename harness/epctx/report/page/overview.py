@@ -1,4 +1,4 @@
-"""What the page says of a run before any script has run: what it comes to, how it ran, families by rules, the findings in brief."""
+"""What the page says of a run where no script runs: what it comes to, how it ran, families by rules, the findings in brief."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from epctx.oracle import SEVERITIES, STABLE, Finding, contract_of
+from epctx.oracle import SEVERITIES, STABLE, Finding, Result, contract_of
 from epctx.report.conclusion import OPENS_ONLY, Conclusion, conclude
 from epctx.report.console import plural
 from epctx.report.page.index import RuleRow, rule_row, weight
@@ -16,7 +16,7 @@ from epctx.run.baseline import Entry
 BRIEF = 50
 """How many findings of a rule are listed where no script runs."""
 
-RESULTS = ("crash", "hang", "fail", "note", "pass", "skip", "error")
+RESULTS: tuple[Result, ...] = ("crash", "hang", "fail", "note", "pass", "skip", "error")
 """The results in the order in which they are shown."""
 
 
@@ -65,7 +65,7 @@ class Overview(NamedTuple):
     head: Header
     conclusion: Conclusion
     proves: str
-    counts: tuple[tuple[str, int], ...]
+    counts: tuple[tuple[Result, int], ...]
     facts: tuple[tuple[str, str], ...]
     families: tuple[str, ...]
     matrix: tuple[MatrixRow, ...]

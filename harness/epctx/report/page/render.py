@@ -29,15 +29,19 @@ def page(run: Run) -> str:
     """One self-contained HTML page for people: overview, families by rules, every finding with its world."""
     rows, details = index(run.header, run.lines)
     style, theme, script = _resource("page.css"), _resource("theme.js"), "\n".join(map(_resource, SCRIPTS))
-    return _environment().get_template("page.html.j2").render(
-        overview=overview(run),
-        style=Markup(style),
-        theme=Markup(theme),
-        script=Markup(script),
-        style_hash=_hash(style),
-        script_hashes=[_hash(theme), _hash(script)],
-        index=_data([msgspec.json.encode(rows)]),
-        details=_data(details),
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            overview=overview(run),
+            style=Markup(style),
+            theme=Markup(theme),
+            script=Markup(script),
+            style_hash=_hash(style),
+            script_hashes=[_hash(theme), _hash(script)],
+            index=_data([msgspec.json.encode(rows)]),
+            details=_data(details),
+        )
     )
 
 
