@@ -119,7 +119,6 @@ def command(
             files=tuple(map(str, files)),
             baselines=tuple(map(str, baseline_paths)),
             expired=known.expired,
-            judged_by=profile,
         )
         head = reporting.with_source(head, source)
         terminal.header(console, head)

@@ -46,6 +46,7 @@ def header(
         instrumented=launch.instrumented,
         chunking=launch.chunking,
         skipped=skipped,
+        judged_by=profile,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from epctx.report.comparison import Comparison
 from epctx.report.console import plural
 from epctx.report.record import Footer, Header
 
@@ -46,3 +47,12 @@ def conclude(head: Header, foot: Footer) -> Conclusion:
         return Conclusion(f"no verdict on {target}", f"the harness failed at {plural(errors, 'case')}{until}{stale}", "bad")
     grounds = f"nothing failed{until}" if until else "nothing ran"
     return Conclusion(f"no verdict on {target}", f"{grounds}{stale}", "open")
+
+
+def conclude_comparison(compared: Comparison) -> Conclusion:
+    """What a comparison comes to."""
+    worse, better, other = (len(compared.of(kind)) for kind in ("worse", "better", "other"))
+    numbers = f"{plural(worse, 'finding')} worse, {plural(better, 'finding')} better, {other} changed otherwise"
+    names = f"{compared.before.header.target} -> {compared.after.header.target}"
+    mood: Mood = "bad" if worse else "good" if compared.compared else "open"
+    return Conclusion(names, f"{numbers}, in {plural(compared.compared, 'case')} that both runs judged", mood)

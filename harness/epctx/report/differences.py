@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from epctx.report.comparison import WORDS, Change, Comparison, Kind, by_rule, statement
+from epctx.report.conclusion import conclude_comparison
 from epctx.report.console import indented, plural
 from epctx.report.record import Header
-from epctx.report.terminal import COLOURS, NAMED, SHOWN, labelled, replay_command
+from epctx.report.terminal import COLOURS, MOODS, NAMED, SHOWN, labelled, replay_command
 
 STYLES: dict[Kind, str] = {"worse": "bold red", "better": "bold green"}
 LUCK = "this case is a matter of luck: run both again before you believe it"
@@ -81,12 +82,5 @@ def _others(console: Console, changes: Sequence[Change], everything: bool) -> No
 
 def conclusion(compared: Comparison) -> Text:
     """The sentence that a comparison comes to."""
-    worse, better, other = (compared.of(kind) for kind in ("worse", "better", "other"))
-    names = f"{compared.before.header.target} -> {compared.after.header.target}"
-    numbers = f"{_findings(len(worse))} worse, {_findings(len(better))} better, {len(other)} changed otherwise"
-    text = f"{names}: {numbers}, in {plural(compared.compared, 'case')} that both runs judged"
-    return Text(text, style="bold red" if worse else "bold green" if compared.compared else "bold yellow")
-
-
-def _findings(number: int) -> str:
-    return plural(number, "finding")
+    found = conclude_comparison(compared)
+    return Text(str(found), style=f"bold {MOODS[found.mood]}")

@@ -1,40 +1,59 @@
-// The run as it lies in the page: rows that are searched, and details that are read when they are opened.
+// The report as it lies in the page: rows that are searched, and details that are read when they are opened.
 
 const index = JSON.parse(byId("index").textContent);
 const rules = index.rules.map(([id, severity, tier, statement, why, source]) => ({ id, severity, tier, statement, why, source }));
-const ruleById = new Map(rules.map((rule) => [rule.id, rule]));
+const shows = new Map(index.shows);
+const compares = index.sides.length > 0;
 
 const text = (number) => (number < 0 ? "" : index.texts[number]);
 
-/** What is listed: one entry for each rule that a case breaks, and one for each other case. `group` is the rule, or the result. */
-const entries = [];
-for (const [id, result, summary, reason, detail, found] of index.cases) {
-  const shared = { case: id, family: id.split("/", 1)[0], result, summary: text(summary), reason: text(reason), detail };
-  for (const [rule, weight, known, happened] of found) {
-    const of = rules[rule];
-    entries.push({ ...shared, group: of.id, rule: of, show: index.weights[weight], known: text(known), happened: text(happened) });
-  }
-  if (!found.length) entries.push({ ...shared, group: result, rule: null, show: result, known: "", happened: text(reason) });
-}
-const ORDER = [...index.weights, "error", "skip", "pass"];
-const rank = (entry) => ORDER.indexOf(entry.show) * 1000 + (entry.rule ? rules.indexOf(entry.rule) : 0);
-for (const entry of entries) entry.rank = rank(entry);
-entries.sort((a, b) => a.rank - b.rank);
+/** What is listed, in order. `group` is the id of a rule, or what else it is listed under; `show` says in which part it is. */
+const entries = index.entries.map(([name, show, group, rule, summary, before, about, known, tags, detail]) => ({
+  key: `${text(group)}/${name}`,
+  case: name,
+  family: name.split("/", 1)[0],
+  show: index.shows[show][0],
+  group: text(group),
+  rule: rule < 0 ? null : rules[rule],
+  summary: text(summary),
+  before: text(before),
+  about: text(about),
+  known: text(known),
+  tags: tags.map(text),
+  detail,
+}));
 
-const entryByKey = new Map();
-for (const entry of entries) entryByKey.set(`${entry.group}/${entry.case}`, entry);
+const entryByKey = new Map(entries.map((entry) => [entry.key, entry]));
+
+const counts = {};
+for (const { show } of entries) counts[show] = (counts[show] ?? 0) + 1;
 
 /** The words in which an entry is looked for. */
 function haystack(entry) {
-  entry.words ??= [entry.case, entry.summary, entry.group, entry.happened, entry.known, entry.result].join("\n").toLowerCase();
+  const { case: name, summary, group, before, about, known, tags } = entry;
+  entry.words ??= [name, summary, group, before, about, known, ...tags].join("\n").toLowerCase();
   return entry.words;
+}
+
+/** The entries that filters leave, in order. */
+function matching(filters) {
+  const words = (filters.text ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const show = filters.show ?? index.default;
+  return entries.filter(
+    (entry) =>
+      (show === "any" || entry.show === show) &&
+      (!filters.severity || entry.rule?.severity === filters.severity) &&
+      (!filters.family || entry.family === filters.family) &&
+      (!filters.rule || entry.group === filters.rule) &&
+      (!filters.new || !entry.known) &&
+      words.every((word) => haystack(entry).includes(word)),
+  );
 }
 
 let lines = null;
 
-/** The detail of an entry; null for a case of which only the result is kept. */
+/** The detail of an entry. One with a negative number has none. */
 function detailOf(entry) {
-  if (entry.detail < 0) return null;
   lines ??= byId("details").textContent.split("\n");
   return JSON.parse(lines[entry.detail]);
 }

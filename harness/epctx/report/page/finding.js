@@ -3,18 +3,17 @@
 /** Draw the case of an entry into the page. */
 function drawFinding(entry, filters, around) {
   const detail = detailOf(entry);
-  const single = detail.sides.length === 1;
   byId("case").replaceChildren(
     pager(entry, filters, around),
     el(
       "header",
       { class: "headline" },
-      el("p", { class: "eyebrow" }, entry.rule ? severityChip(entry.rule.severity, { "over-strict": "over-strict", note: "note" }[entry.show]) : null, el("code", {}, entry.group)),
+      el("p", { class: "eyebrow" }, showChip(entry.show), entry.rule ? [severityChip(entry.rule, entry.show), el("code", {}, entry.group)] : entry.tags),
       el("h1", { id: "case-title", tabindex: "-1" }, entry.case),
       el("p", { class: "lede" }, entry.summary),
       entry.known ? el("p", { class: "known" }, el("span", { class: "tag" }, "known"), " ", entry.known) : null,
     ),
-    el("div", { class: single ? "sides" : "sides two" }, detail.sides.map((side) => drawSide(side, entry, detail, filters))),
+    el("div", { class: compares ? "sides two" : "sides" }, detail.sides.map((side, n) => drawSide(side, n, entry, detail, filters))),
     callsOf(detail),
     entry.rule ? ruleOf(entry.rule) : null,
   );
@@ -23,49 +22,55 @@ function drawFinding(entry, filters, around) {
 function pager(entry, filters, { before, after, at, of }) {
   const to = (other, label, rel) =>
     other
-      ? el("a", { rel, href: link(`${other.group}/${other.case}`, filters) }, label)
+      ? el("a", { rel, href: link(other.key, filters) }, label)
       : el("span", { class: "off", "aria-hidden": "true" }, label);
   return el(
     "nav",
-    { class: "pager", "aria-label": "Findings" },
-    el("a", { href: link("", filters), class: "back" }, "← All findings"),
+    { class: "pager", "aria-label": "Among the others" },
+    el("a", { href: link("", filters), class: "back" }, compares ? "← All changes" : "← All findings"),
     of ? el("span", { class: "where" }, `${at.toLocaleString("en")} of ${of.toLocaleString("en")}`) : null,
     to(before, "Previous", "prev"),
     to(after, "Next", "next"),
   );
 }
 
-function drawSide(side, entry, detail, filters) {
+function drawSide(side, n, entry, detail, filters) {
   const mine = side.broke.filter(([rule]) => rule === entry.group);
   const others = [...new Set(side.broke.map(([rule]) => rule))].filter((rule) => rule !== entry.group);
   return el(
     "div",
     { class: "side" },
-    mine.map((one) => evidence(one, entry, detail.calls.length)),
-    entry.result === "error" ? el("p", { class: "evidence" }, entry.reason) : null,
-    others.length
-      ? el(
-          "p",
-          { class: "also" },
-          "The same case also has ",
-          others.flatMap((rule, n) => [n ? ", " : "", el("a", { href: link(`${rule}/${entry.case}`, filters) }, el("code", {}, rule))]),
-          ".",
-        )
-      : null,
+    compares ? el("h2", { class: "of" }, n ? "After: " : "Before: ", el("code", {}, index.sides[n])) : null,
+    el(
+      "div",
+      {},
+      mine.map((one) => evidence(one, entry, detail.calls.length)),
+      mine.length ? null : el("p", { class: `evidence ${compares ? "held" : "note"}` }, (compares && !n ? entry.before : entry.about) || side.result),
+      others.length ? also(others, entry, filters) : null,
+    ),
     again(side),
     part("The world", drawTree(side.tree), legend(side.tree), el("p", { class: "aside" }, "The model is given as ", el("code", {}, detail.given), ".")),
-    part("What happened", side.calls.map((call, n) => drawTimeline(call, n))),
+    part("What happened", side.calls.map(drawTimeline)),
   );
+}
+
+/** What else the case breaks, with a link where that is listed. */
+function also(others, entry, filters) {
+  const names = others.map((rule) => {
+    const key = `${rule}/${entry.case}`;
+    return entryByKey.has(key) ? el("a", { href: link(key, filters) }, el("code", {}, rule)) : el("code", {}, rule);
+  });
+  return el("p", { class: "also" }, "The same case also has ", names.flatMap((name, n) => [n ? ", " : "", name]), ".");
 }
 
 function part(title, ...children) {
   return el("section", { class: "part" }, el("h2", {}, title), children);
 }
 
-function evidence([, call, expected, happened, file], entry, calls) {
+function evidence([, call, expected, happened, file, fails], entry, calls) {
   return el(
     "dl",
-    { class: `evidence ${entry.show}` },
+    { class: `evidence ${fails ? "" : "note"}` },
     entry.rule?.statement ? [el("dt", {}, "Rule"), el("dd", {}, prose(entry.rule.statement))] : null,
     calls > 1 ? [el("dt", {}, "Call"), el("dd", {}, `${call + 1} of ${calls}`)] : null,
     el("dt", {}, "Expected"),

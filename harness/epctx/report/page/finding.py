@@ -43,6 +43,7 @@ class Broke(NamedTuple):
     expected: str
     happened: str
     file: str
+    fails: bool
 
 
 class CallSeen(NamedTuple):
@@ -74,17 +75,12 @@ class Detail(Struct, frozen=True):
     sides: tuple[Side, ...]
 
 
-def detail(head: Header, line: Line, *others: tuple[Header, Line]) -> Detail:
-    """A case as one run saw it, and others beside it, if any."""
-    case, expects = line.case, _expects(line.case, head.judged_by)
+def detail(case: Case, *runs: tuple[Header, Line]) -> Detail:
+    """A case as each of some runs saw it; what was expected is what the last of them says."""
+    expects = _expects(case, runs[-1][0].judged_by)
     calls = [call_rows(n, call, expect) for n, (call, expect) in enumerate(zip(case.calls, expects, strict=False), 1)]
-    return Detail(
-        case.intent,
-        case.rules,
-        shown(case.model.given) or "(bytes, no path)",
-        tuple(map(tuple, calls)),
-        tuple(_side(h, one) for h, one in ((head, line), *others)),
-    )
+    given = shown(case.model.given) or "(bytes, no path)"
+    return Detail(case.intent, case.rules, given, tuple(map(tuple, calls)), tuple(_side(head, line) for head, line in runs))
 
 
 def _expects(case: Case, profile: Profile | None) -> Sequence[Expect]:
@@ -95,7 +91,7 @@ def _side(head: Header, line: Line) -> Side:
     verdict, calls = line.verdict, line.observation.calls
     return Side(
         verdict.result,
-        tuple(Broke(f.rule, f.call, f.expected, f.happened, f.file) for f in verdict.findings),
+        tuple(Broke(f.rule, f.call, f.expected, f.happened, f.file, f.fails) for f in verdict.findings),
         tuple(_branches(line.case, _expects(line.case, head.judged_by), line.observation, verdict)),
         tuple(
             CallSeen(tuple(_timeline(number, call, seen)), (*outcome_rows(seen), *sum_rows(seen)))

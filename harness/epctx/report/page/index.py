@@ -1,26 +1,37 @@
-"""The rows that the page searches and filters, one for each case, and the details, which are read when they are opened.
+"""The rows that the page searches and filters, and the details, which are read when they are opened.
 
-Everything is an array, and a text that occurs often is a number: 20,000 findings are a few megabytes.
+Rows are arrays, and texts in them are numbers, since most texts occur often: 20,000 findings are a few megabytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from epctx.case import Struct
+from epctx.case import Case, Struct
 from epctx.oracle import RULES, SEVERITIES, Finding, Severity
+from epctx.report.comparison import WORDS, Change, Comparison, Kind
 from epctx.report.page.finding import detail
 from epctx.report.record import Header, Line
 
-Weight: TypeAlias = Literal["fails", "over-strict", "note"]
-WEIGHTS: tuple[Weight, ...] = ("fails", "over-strict", "note")
+SHOWS = {
+    "fails": "findings",
+    "over-strict": "over-strict",
+    "note": "notes",
+    "error": "errors of the harness",
+    "skip": "skipped",
+    "pass": "passed",
+}
+"""What of a run may be shown, in its order, with a word for each."""
+
+KINDS: dict[Kind, str] = {"worse": "worse", "better": "better", "other": "changed otherwise"}
+"""The same of a comparison."""
 
 
 class RuleRow(NamedTuple):
-    """A rule that some case breaks, or aims at."""
+    """A rule that something in the page is about."""
 
     id: str
     severity: Severity
@@ -30,94 +41,152 @@ class RuleRow(NamedTuple):
     source: str
 
 
-class FoundRow(NamedTuple):
-    """A rule that a case breaks: numbers of the rule and of texts, -1 for none."""
+class EntryRow(NamedTuple):
+    """Something that is listed: a rule that a case breaks, a case that breaks none, or a change. -1 stands for none.
 
+    ``group`` is what it is listed under, the id of a rule if it has one; with ``case`` it is the entry's name in links.
+    """
+
+    case: str
+    show: int
+    group: int
     rule: int
-    weight: int
-    known: int
-    happened: int
-
-
-class CaseRow(NamedTuple):
-    """A case: its result, its summary and the reason of that result as numbers of texts, and in which line its detail is."""
-
-    id: str
-    result: str
     summary: int
-    reason: int
+    before: int
+    about: int
+    known: int
+    tags: tuple[int, ...]
     detail: int
-    found: tuple[FoundRow, ...]
 
 
-class Index(Struct, frozen=True):
-    """What the page knows before anything is opened."""
+class Index(Struct, frozen=True, omit_defaults=False):
+    """What the page knows before anything is opened. ``default`` is what is shown unless something else is asked for."""
 
-    severities: tuple[str, ...]
-    weights: tuple[str, ...]
+    severities: tuple[Severity, ...]
+    shows: tuple[tuple[str, str], ...]
+    default: str
     rules: tuple[RuleRow, ...]
     texts: tuple[str, ...]
-    cases: tuple[CaseRow, ...]
+    entries: tuple[EntryRow, ...]
+    sides: tuple[str, ...] = ()
+    """The names of the two runs of a comparison."""
 
 
-class _Texts(dict[str, int]):
-    """Texts by their numbers, which are given in order."""
+class _Rows:
+    """Rows as they come: gives texts and rules their numbers."""
 
-    def number(self, text: str) -> int:
-        return self.setdefault(text, len(self)) if text else -1
+    def __init__(self, shows: Mapping[str, str]) -> None:
+        self._shows, self._order = shows, list(shows)
+        self._texts: dict[str, int] = {}
+        self._rules: dict[str, tuple[int, RuleRow]] = {}
+        self._rows: list[EntryRow] = []
+
+    def text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts)) if text else -1
+
+    def rule(self, rule: RuleRow) -> int:
+        return self._rules.setdefault(rule.id, (len(self._rules), rule))[0]
+
+    def add(
+        self,
+        show: str,
+        case: Case,
+        group: str,
+        rule: RuleRow | None,
+        about: str,
+        *,
+        before: str = "",
+        known: str = "",
+        tags: Iterable[str] = (),
+        detail: int,
+    ) -> None:
+        self._rows.append(
+            EntryRow(
+                case.id,
+                self._order.index(show),
+                self.text(group),
+                -1 if rule is None else self.rule(rule),
+                self.text(case.summary),
+                self.text(before),
+                self.text(about),
+                self.text(known),
+                tuple(map(self.text, tags)),
+                detail,
+            )
+        )
+
+    def index(self, default: str, sides: tuple[str, ...] = ()) -> Index:
+        rules = tuple(row for _, row in self._rules.values())
+        order = sorted(self._rows, key=lambda row: (row.show, _rank(rules[row.rule]) if row.rule >= 0 else (9, "")))
+        return Index(SEVERITIES, tuple(self._shows.items()), default, rules, tuple(self._texts), tuple(order), sides)
 
 
-def index(head: Header, lines: Sequence[Line]) -> tuple[Index, list[bytes]]:
-    """The rows of a run, and the details as lines of JSON."""
-    texts, details, rows = _Texts(), list[bytes](), list[CaseRow]()
-    broken = {f.rule: f for line in lines for f in line.verdict.findings}
-    aimed = dict.fromkeys(rule for line in lines for rule in line.case.rules if rule in RULES)
-    rules = sorted({*broken, *aimed}, key=lambda rule: _rank(rule, broken.get(rule)))
-    numbers = {rule: n for n, rule in enumerate(rules)}
+def of_run(head: Header, lines: Sequence[Line]) -> tuple[Index, list[bytes]]:
+    """The rows of a run, and the details as lines of JSON: of cases that say something only."""
+    rows, details = _Rows(SHOWS), list[bytes]()
     for line in lines:
         found: dict[str, Finding] = {}
         for finding in line.verdict.findings:
             found.setdefault(finding.rule, finding)
-        number = -1
-        if found or line.verdict.result == "error":
-            number = len(details)
-            details.append(msgspec.json.encode(detail(head, line)))
-        rows.append(
-            CaseRow(
-                line.case.id,
-                line.verdict.result,
-                texts.number(line.case.summary),
-                texts.number(line.verdict.reason),
-                number,
-                tuple(
-                    FoundRow(
-                        numbers[rule],
-                        WEIGHTS.index(weight(finding)),
-                        texts.number(line.known.get(rule, "")),
-                        texts.number(finding.happened),
-                    )
-                    for rule, finding in found.items()
-                ),
-            )
+        result = line.verdict.result
+        if not found:
+            number = len(details) if result == "error" else -1
+            rows.add(result, line.case, result, None, line.verdict.reason, detail=number)
+        for rule, finding in found.items():
+            show = "fails" if finding.fails else "over-strict" if finding.over_strict else "note"
+            tags = [result] if result in ("hang", "crash") and finding.fails else []
+            known = line.known.get(rule, "")
+            about, row = finding.happened, rule_row(rule, finding)
+            rows.add(show, line.case, rule, row, about, known=known, tags=tags, detail=len(details))
+        if found or result == "error":
+            details.append(msgspec.json.encode(detail(line.case, (head, line))))
+    return rows.index("fails"), details
+
+
+def of_comparison(compared: Comparison) -> tuple[Index, list[bytes]]:
+    """The rows of a comparison, and the details as lines of JSON, with both runs in each."""
+    rows, details = _Rows({str(kind): words for kind, words in KINDS.items()}), list[bytes]()
+    heads = compared.before.header, compared.after.header
+    earlier, later = ({line.case.id: line for line in run.lines} for run in (compared.before, compared.after))
+    numbers: dict[str, int] = {}
+    names: set[tuple[str, str]] = set()
+    for change in compared.changes:
+        new = later[change.case]
+        group = change.rule or change.what
+        if (group, change.case) in names:  # another call of the case, which its detail shows as well
+            continue
+        names.add((group, change.case))
+        if change.case not in numbers:
+            numbers[change.case] = len(details)
+            details.append(msgspec.json.encode(detail(new.case, (heads[0], earlier[change.case]), (heads[1], new))))
+        rows.add(
+            change.kind,
+            new.case,
+            group,
+            _rule_of(change),
+            change.after,
+            before=change.before,
+            tags=[*([] if change.what == "finding" else [WORDS[change.what]]), *(["a matter of luck"] if change.by_luck else [])],
+            detail=numbers[change.case],
         )
-    found_rules = tuple(rule_row(rule, broken.get(rule)) for rule in rules)
-    return Index(SEVERITIES, WEIGHTS, found_rules, tuple(texts), tuple(rows)), details
-
-
-def weight(finding: Finding) -> Weight:
-    """What a finding counts: it fails its case, tells that something good was refused, or is a note."""
-    return "fails" if finding.fails else "over-strict" if finding.over_strict else "note"
+    return rows.index("any", tuple(head.target for head in heads)), details
 
 
 def rule_row(rule: str, finding: Finding | None = None) -> RuleRow:
-    """A rule as the page shows it. One that this version does not have is known from what was found alone."""
+    """A rule as the page shows it. One that this version does not have is known by what was found alone."""
     if rule in RULES:
         known = RULES[rule]
-        why = " ".join(known.why.split())
-        return RuleRow(rule, known.severity, known.tier, " ".join(known.statement.split()), why, known.source)
+        statement, why = (" ".join(text.split()) for text in (known.statement, known.why))
+        return RuleRow(rule, known.severity, known.tier, statement, why, known.source)
     return RuleRow(rule, finding.severity if finding else "low", finding.tier if finding else "", "", "", "")
 
 
-def _rank(rule: str, finding: Finding | None) -> tuple[int, str]:
-    severity = RULES[rule].severity if rule in RULES else finding.severity if finding else "low"
-    return SEVERITIES.index(severity), rule
+def _rule_of(change: Change) -> RuleRow | None:
+    if not change.rule:
+        return None
+    row = rule_row(change.rule)
+    return row if change.severity is None else row._replace(severity=change.severity)
+
+
+def _rank(rule: RuleRow) -> tuple[int, str]:
+    return SEVERITIES.index(rule.severity), rule.id

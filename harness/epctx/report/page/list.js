@@ -1,52 +1,27 @@
-// The findings: filters above, groups by rule below. A group begins with a few of its cases, and gives more when it is asked to.
+// The list: filters above, groups below. A group begins with a few of its entries, and gives more when it is asked to.
 
 const FIRST = 12;
 const MORE = 200;
-const SHOWS = {
-  fails: "findings",
-  "over-strict": "over-strict",
-  note: "notes",
-  error: "errors",
-  skip: "skipped",
-  pass: "passed",
-  any: "everything",
-};
-
-/** The entries that filters leave, in order. */
-function matching(filters) {
-  const words = (filters.text ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-  const show = filters.show ?? "fails";
-  return entries.filter(
-    (entry) =>
-      (show === "any" || entry.show === show) &&
-      (!filters.severity || entry.rule?.severity === filters.severity) &&
-      (!filters.family || entry.family === filters.family) &&
-      (!filters.rule || entry.group === filters.rule) &&
-      (!filters.new || !entry.known) &&
-      words.every((word) => haystack(entry).includes(word)),
-  );
-}
 
 /** Draw the entries that filters leave, and say how many there are. */
 function drawList(filters) {
   const found = matching(filters);
   const groups = Map.groupBy(found, (entry) => `${entry.show} ${entry.group}`);
-  byId("count").textContent = summary(found, filters.show ?? "fails");
-  const list = byId("list");
-  list.replaceChildren();
-  for (const group of groups.values()) list.append(drawGroup(group, filters));
-  if (!found.length) list.append(nothing(filters));
+  byId("count").textContent = summary(found, filters.show ?? index.default);
+  byId("list").replaceChildren(...[...groups.values()].map((group) => drawGroup(group, filters)));
+  if (!found.length) byId("list").append(nothing(filters));
 }
 
 function summary(found, show) {
-  const cases = new Set(found.map((entry) => entry.case)).size;
-  const rules = new Set(found.map((entry) => entry.group)).size;
-  if (["error", "skip", "pass"].includes(show)) return plural(cases, "case");
-  return `${plural(found.length, show === "fails" ? "finding" : "entry").replace("entrys", "entries")} in ${plural(cases, "case")}, ${plural(rules, "rule")}`;
+  const cases = plural(new Set(found.map((entry) => entry.case)).size, "case");
+  const broken = new Set(found.filter((entry) => entry.rule).map((entry) => entry.group)).size;
+  if (compares) return `${plural(found.length, "change")} in ${cases}`;
+  if (show === "fails") return `${plural(found.length, "finding")} in ${cases}, ${plural(broken, "rule")}`;
+  return broken ? `${cases}, ${plural(broken, "rule")}` : cases;
 }
 
 function drawGroup(group, filters) {
-  const { rule, show } = group[0];
+  const { rule, show, group: name } = group[0];
   const rows = el("ol", { class: "rows" });
   const more = el("button", { type: "button", class: "more" });
   let shown = 0;
@@ -57,22 +32,23 @@ function drawGroup(group, filters) {
     const rest = group.length - shown;
     more.hidden = !rest;
     more.textContent = `Show ${Math.min(rest, MORE).toLocaleString("en")} more of ${group.length.toLocaleString("en")}`;
-    return next.length;
   };
   more.addEventListener("click", () => {
-    const before = shown;
+    const first = shown;
     grow(MORE);
-    rows.children[before].querySelector("a, .case")?.focus();
+    rows.children[first].querySelector(".case").focus();
   });
   grow(FIRST);
-  const weight = { "over-strict": "over-strict", note: "note" }[show];
-  const heading = rule
-    ? [severityChip(rule.severity, weight), el("code", {}, rule.id)]
-    : [{ error: "Errors of the harness", skip: "Skipped", pass: "Passed" }[show]];
   return el(
     "section",
     { class: "group" },
-    el("h3", {}, heading, el("span", { class: "many" }, plural(group.length, "case"))),
+    el(
+      "h3",
+      {},
+      showChip(show),
+      rule ? [severityChip(rule, show), el("code", {}, rule.id)] : compares ? group[0].tags[0] ?? name : capital(shows.get(show)),
+      el("span", { class: "many" }, plural(group.length, "case")),
+    ),
     rule?.statement ? el("p", { class: "statement" }, prose(rule.statement)) : null,
     rows,
     more,
@@ -80,56 +56,65 @@ function drawGroup(group, filters) {
 }
 
 function drawRow(entry, filters) {
-  const key = `${entry.group}/${entry.case}`;
-  const name = el("code", {}, entry.case);
   const tags = [
-    entry.rule && ["hang", "crash"].includes(entry.result) ? el("span", { class: "tag bad" }, entry.result) : null,
+    (entry.rule ? entry.tags : entry.tags.slice(1)).map((tag) => el("span", { class: "tag bad" }, tag)),
     entry.known ? el("span", { class: "tag", title: entry.known }, "known") : null,
   ];
-  const about = entry.happened || entry.summary;
-  const inner = [el("span", { class: "name" }, name, tags), el("span", { class: "about" }, about)];
+  const inner = [
+    el("span", { class: "name" }, el("code", {}, entry.case), tags),
+    el(
+      "span",
+      { class: "about" },
+      compares ? [el("span", { class: "was" }, entry.before), el("span", { "aria-hidden": "true" }, " → "), el("span", { class: "offscreen" }, " became "), entry.about] : entry.about || entry.summary,
+    ),
+  ];
   if (entry.detail < 0) return el("li", {}, el("div", { class: "case", tabindex: "-1" }, inner));
-  return el("li", {}, el("a", { class: "case", href: link(key, filters), "data-key": key }, inner));
+  return el("li", {}, el("a", { class: "case", href: link(entry.key, filters), "data-key": entry.key }, inner));
 }
 
-/** A severity as a shape, a colour and a word; a note has the word for what it is. */
-function severityChip(severity, weight) {
-  return el("span", { class: `chip ${weight ? "quiet" : severity}` }, weight ?? severity);
+/** A severity as a shape, a colour and a word; what does not count has the word for what it is. */
+function severityChip(rule, show) {
+  const quiet = { "over-strict": "over-strict", note: "note" }[show];
+  return el("span", { class: `chip ${quiet ? "quiet" : rule.severity}` }, quiet ?? rule.severity);
+}
+
+/** In a comparison, whether it got better or worse. */
+function showChip(show) {
+  return compares ? el("span", { class: `chip ${show}` }, show === "other" ? "changed" : show) : null;
+}
+
+function capital(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function nothing(filters) {
+  const show = filters.show ?? index.default;
   const narrowed = Object.keys(filters).some((name) => name !== "show");
-  const others = Object.keys(SHOWS).filter((show) => show !== "any" && show !== (filters.show ?? "fails") && counts[show]);
-  const links = others.map((show) => el("a", { href: link("", { show }) }, `${SHOWS[show]} (${counts[show].toLocaleString("en")})`));
-  const rest = links.flatMap((one, n) => (n ? [", ", one] : [one]));
+  const others = [...shows.keys()].filter((one) => one !== show && counts[one]);
+  const links = others.map((one) => el("a", { href: link("", { show: one }, "findings") }, `${shows.get(one)} (${counts[one].toLocaleString("en")})`));
   return el(
     "p",
     { class: "nothing" },
-    narrowed ? "Nothing matches. " : (filters.show ?? "fails") === "fails" ? "No case breaks a rule. " : "There is none. ",
+    narrowed ? "Nothing matches. " : show === "fails" ? "No case breaks a rule. " : compares ? "Nothing changed. " : "There is none. ",
     narrowed ? el("a", { href: link("", {}, "findings") }, "Clear the filters") : null,
-    narrowed ? ", or show " : "Show ",
-    rest,
-    ".",
+    links.length ? [narrowed ? ", or show " : "Show ", links.flatMap((one, n) => (n ? [", ", one] : [one]))] : null,
+    narrowed || links.length ? "." : null,
   );
 }
 
-const counts = {};
-for (const entry of entries) counts[entry.show] = (counts[entry.show] ?? 0) + 1;
-
 /** Fill the choices of the filters, once. */
 function fillFilters() {
-  const choose = (id, options) => {
-    for (const [value, label] of options) byId(id).append(el("option", { value }, label));
+  const choose = (name, values, label = (value) => value) => {
+    for (const value of values) byId(`filter-${name}`).append(el("option", { value: name === "show" && value === index.default ? "" : value }, label(value)));
   };
-  const shows = Object.entries(SHOWS).filter(([show]) => show === "fails" || show === "any" || counts[show]);
-  choose(
-    "filter-show",
-    shows.map(([show, label]) => [show === "fails" ? "" : show, show === "any" ? label : `${label} (${(counts[show] ?? 0).toLocaleString("en")})`]),
-  );
-  choose("filter-severity", index.severities.map((one) => [one, one]));
-  choose("filter-family", [...new Set(entries.map((entry) => entry.family))].sort().map((one) => [one, one]));
-  const broken = new Set(entries.filter((entry) => entry.rule).map((entry) => entry.rule));
-  choose("filter-rule", [...broken].map((rule) => rule.id).sort().map((one) => [one, one]));
+  const sum = (show) => (show === "any" ? entries.length : counts[show] ?? 0).toLocaleString("en");
+  const shown = [...shows.keys()].filter((show) => show === index.default || counts[show]);
+  choose("show", [...shown, "any"], (show) => `${show === "any" ? "everything" : shows.get(show)} (${sum(show)})`);
+  const ruled = new Set(entries.filter((entry) => entry.rule).map((entry) => entry.rule));
+  const severities = new Set([...ruled].map((rule) => rule.severity));
+  choose("severity", index.severities.filter((severity) => severities.has(severity)));
+  choose("family", [...new Set(entries.map((entry) => entry.family))].sort());
+  choose("rule", [...new Set([...ruled].map((rule) => rule.id))].sort());
   byId("only-new").hidden = !entries.some((entry) => entry.known);
 }
 
@@ -138,7 +123,7 @@ function showFilters(filters) {
   for (const name of FILTERS) {
     const field = byId(`filter-${name}`);
     if (field.type === "checkbox") field.checked = Boolean(filters[name]);
-    else if (field.value !== (filters[name] ?? "")) field.value = filters[name] ?? "";
+    else if (field.value.trim() !== (filters[name] ?? "")) field.value = filters[name] ?? "";
   }
 }
 

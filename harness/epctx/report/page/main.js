@@ -33,11 +33,12 @@ function show() {
 
 function openCase(entry, place) {
   if (!byId("report").hidden) scrolled = scrollY;
-  const found = matching({ show: "any", ...place.filters, ...(place.filters.show ? {} : { show: entry.show }) }).filter((one) => one.detail >= 0);
+  const show = place.filters.show ?? (index.default === "any" ? "any" : entry.show);
+  const found = matching({ ...place.filters, show }).filter((one) => one.detail >= 0);
   const at = found.indexOf(entry);
   const around = { before: found[at - 1], after: at < 0 ? undefined : found[at + 1], at: at + 1, of: at < 0 ? 0 : found.length };
   drawFinding(entry, place.filters, around);
-  opened = `${entry.group}/${entry.case}`;
+  opened = entry.key;
   byId("report").hidden = true;
   byId("case").hidden = false;
   document.title = `${visible(entry.case)} · ${title}`;

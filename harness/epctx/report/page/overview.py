@@ -1,55 +1,50 @@
-"""What the page says of a run where no script runs: what it comes to, how it ran, families by rules, the findings in brief."""
+"""What the page says where no script runs: what it comes to, families by rules, the findings in brief, how it was run."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from epctx.oracle import SEVERITIES, STABLE, Finding, Result, contract_of
-from epctx.report.conclusion import OPENS_ONLY, Conclusion, conclude
+from epctx.oracle import STABLE, Result, contract_of
+from epctx.report.comparison import WORDS, Comparison
+from epctx.report.conclusion import OPENS_ONLY, Mood, conclude, conclude_comparison
 from epctx.report.console import plural
-from epctx.report.page.index import RuleRow, rule_row, weight
-from epctx.report.record import JUDGED, Header, Line, Run
-from epctx.run.baseline import Entry
+from epctx.report.failing import broken
+from epctx.report.page.index import KINDS, RuleRow, rule_row
+from epctx.report.page.matrix import Matrix, matrix_of_comparison, matrix_of_run
+from epctx.report.record import Run
 
 BRIEF = 50
 """How many findings of a rule are listed where no script runs."""
+NAMED = 20
+"""How many cases are named that only one of two runs has."""
+RESULTS: tuple[tuple[Result, str], ...] = (
+    ("crash", "fails"),
+    ("hang", "fails"),
+    ("fail", "fails"),
+    ("note", "note"),
+    ("pass", "pass"),
+    ("skip", "skip"),
+    ("error", "error"),
+)
+"""The results in their order, each with what to show to see them."""
 
-RESULTS: tuple[Result, ...] = ("crash", "hang", "fail", "note", "pass", "skip", "error")
-"""The results in the order in which they are shown."""
 
+class Count(NamedTuple):
+    """How many there are of something, and what to show to see them."""
 
-class Cell(NamedTuple):
-    """A family under a rule: how many of its cases break it, have a note on it, and, of those that were judged, aim at it."""
-
-    family: str
-    broken: int
-    noted: int
-    aimed: int
-
-
-class MatrixRow(NamedTuple):
-    """A rule with a cell for each family."""
-
-    rule: RuleRow
-    cells: tuple[Cell, ...]
-
-    @property
-    def broken(self) -> int:
-        """How many cases break the rule."""
-        return sum(cell.broken for cell in self.cells)
-
-    @property
-    def noted(self) -> int:
-        """How many cases have a note on it."""
-        return sum(cell.noted for cell in self.cells)
+    kind: str
+    number: int
+    show: str
 
 
 class Brief(NamedTuple):
-    """The findings of a rule, in brief: the first of its cases with what happened in each, and how many more there are."""
+    """The findings of a rule, or the changes of a kind, in brief: the first cases with what happened in each."""
 
-    rule: RuleRow
+    chip: str
+    rule: RuleRow | None
+    title: str
     cases: int
     listed: tuple[tuple[str, str, str], ...]
 
@@ -59,48 +54,120 @@ class Brief(NamedTuple):
         return self.cases - len(self.listed)
 
 
-class Overview(NamedTuple):
-    """All that is said of a run without a script."""
+class Sums(NamedTuple):
+    """How a run was made, and what came of it besides findings."""
 
-    head: Header
-    conclusion: Conclusion
-    proves: str
-    counts: tuple[tuple[Result, int], ...]
+    title: str
     facts: tuple[tuple[str, str], ...]
-    families: tuple[str, ...]
-    matrix: tuple[MatrixRow, ...]
-    findings: tuple[Brief, ...]
     skipped: tuple[tuple[str, int], ...]
-    errors: tuple[tuple[str, str], ...]
     known: tuple[tuple[str, str, int], ...]
-    stale: tuple[Entry, ...]
-    expired: tuple[Entry, ...]
+    errors: tuple[tuple[str, str], ...]
 
 
-def overview(run: Run) -> Overview:
+class Overview(NamedTuple):
+    """All that is said without a script. ``remarks`` are lists of sentences, each with a title."""
+
+    subject: str
+    epctx: str
+    mood: Mood
+    above: str
+    claim: str
+    grounds: str
+    proves: str
+    counts: tuple[Count, ...]
+    remarks: tuple[tuple[str, tuple[str, ...]], ...]
+    matrix: Matrix
+    briefs: tuple[Brief, ...]
+    runs: tuple[Sums, ...]
+    compares: bool = False
+
+
+def of_run(run: Run) -> Overview:
     """What is said of a run."""
     head, lines, foot = run
-    families = tuple(dict.fromkeys(line.case.family for line in lines))
-    skips = Counter([*head.skipped.values(), *(line.verdict.reason for line in lines if line.verdict.result == "skip")])
-    known = Counter((rule, reason) for line in lines for rule, reason in line.known.items())
+    claim, grounds, mood = conclude(head, foot)
+    stale = tuple(f"{entry.where}: take out {', '.join(entry.cases)}" for entry in foot.stale)
+    expired = tuple(f"{entry.where} ended on {entry.expires}" for entry in head.expired)
+    remarks = (("Known, but no longer there", stale), ("No longer taken for known", expired))
     return Overview(
-        head,
-        conclude(head, foot),
-        proves(run),
-        tuple((result, foot.counts[result]) for result in RESULTS if foot.counts.get(result)),
-        tuple(facts(run)),
-        tuple(sorted(families)),
-        tuple(_matrix(lines, sorted(families))),
-        tuple(_briefs(lines)),
-        tuple(skips.most_common()),
-        tuple((line.case.id, line.verdict.reason) for line in lines if line.verdict.result == "error"),
-        tuple((rule, reason, number) for (rule, reason), number in sorted(known.items())),
-        foot.stale,
-        head.expired,
+        head.target,
+        head.epctx,
+        mood,
+        f"Profile {head.profile}, {head.contract if head.scope == 'effects' else f'the contract of {head.contract}'}",
+        claim,
+        grounds,
+        _proves(run),
+        tuple(Count(result, foot.counts[result], show) for result, show in RESULTS if foot.counts.get(result)),
+        tuple(remark for remark in remarks if remark[1]),
+        matrix_of_run(lines),
+        tuple(_found(run)),
+        (_sums("The run", run),),
     )
 
 
-def proves(run: Run) -> str:
+def of_comparison(compared: Comparison) -> Overview:
+    """What is said of a comparison."""
+    before, after = compared.before.header, compared.after.header
+    mood = conclude_comparison(compared).mood
+    worse = len(compared.of("worse"))
+    only = (
+        (f"Cases that only {head.target} has", (_named(ids),) if ids else ())
+        for head, ids in ((before, compared.only_before), (after, compared.only_after))
+    )
+    remarks = (("What makes the runs unlike", tuple(compared.conditions)), *only)
+    return Overview(
+        f"{before.target} → {after.target}",
+        after.epctx,
+        mood,
+        f"From {before.target} to {after.target}",
+        f"{plural(worse, 'finding')} got worse" if worse else "Nothing got worse" if compared.compared else "Nothing to compare",
+        f"{plural(compared.compared, 'case')} {'was' if compared.compared == 1 else 'were'} judged in both runs",
+        "Worse is a rule that breaks after and did not before; better one that broke and holds now. What changed otherwise is "
+        "not judged. A case that one of the runs did not judge, or does not have, is neither better nor worse.",
+        tuple(Count(kind, number, kind) for kind in KINDS if (number := len(compared.of(kind)))),
+        tuple(remark for remark in remarks if remark[1]),
+        matrix_of_comparison(compared),
+        tuple(_changed(compared)),
+        (_sums(f"Before: {before.target}", compared.before), _sums(f"After: {after.target}", compared.after)),
+        compares=True,
+    )
+
+
+def _found(run: Run) -> Iterator[Brief]:
+    for rule, cases in broken(run).items():
+        row = rule_row(rule, cases[0].first)
+        listed = tuple((one.case.id, one.first.happened, one.known) for one in cases[:BRIEF])
+        yield Brief(row.severity, row, rule, len(cases), listed)
+
+
+def _changed(compared: Comparison) -> Iterator[Brief]:
+    for kind in KINDS:
+        changes = compared.of(kind)
+        groups = dict.fromkeys((change.rule, change.what) if kind == "other" else (change.rule, "finding") for change in changes)
+        for rule, what in groups:
+            cases = [c for c in changes if c.rule == rule and (kind != "other" or c.what == what)]
+            listed = tuple((c.case, f"{c.before} → {c.after}", "") for c in cases[:BRIEF])
+            yield Brief(kind, rule_row(rule) if rule else None, rule or WORDS[what], len(cases), listed)
+
+
+def _sums(title: str, run: Run) -> Sums:
+    head, lines, _ = run
+    skips = Counter([*head.skipped.values(), *(line.verdict.reason for line in lines if line.verdict.result == "skip")])
+    known = Counter((rule, reason) for line in lines for rule, reason in line.known.items())
+    return Sums(
+        title,
+        tuple(_facts(run)),
+        tuple(skips.most_common()),
+        tuple((rule, reason, number) for (rule, reason), number in sorted(known.items())),
+        tuple((line.case.id, line.verdict.reason) for line in lines if line.verdict.result == "error"),
+    )
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
+
+
+def _proves(run: Run) -> str:
     """What a run proves, and what not."""
     head, foot = run.header, run.footer
     cases = f"in {'the one case' if foot.judged == 1 else f'each of the {foot.judged:,} cases'} that ran"
@@ -121,7 +188,7 @@ def proves(run: Run) -> str:
     return text + (f" And {OPENS_ONLY}: good data cannot be loaded and run here." if head.opens_only else "")
 
 
-def facts(run: Run) -> Iterator[tuple[str, str]]:
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
     """How the run was made, as labels and texts."""
     head, foot = run.header, run.footer
     met = f"ONNX Runtime {head.ort}"
@@ -151,38 +218,3 @@ def facts(run: Run) -> Iterator[tuple[str, str]]:
     if head.baselines:
         yield "known by", ", ".join(head.baselines)
     yield "run", f"{plural(sum(foot.counts.values()), 'case')} in {foot.seconds:,.1f} s, {head.started}, epctx {head.epctx}"
-
-
-def _matrix(lines: Sequence[Line], families: Sequence[str]) -> Iterator[MatrixRow]:
-    """A row for each rule that something aims at, or breaks: those that are broken first, the severest of them before others."""
-    counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
-    evidence: dict[str, Finding] = {}
-    for line in lines:
-        if line.verdict.result not in JUDGED:
-            continue
-        cells = {rule: counts[rule][line.case.family] for rule in (*line.case.rules, *(f.rule for f in line.verdict.findings))}
-        found = {f.rule: f for f in reversed(line.verdict.findings)} | {f.rule: f for f in line.verdict.findings if f.fails}
-        evidence |= found
-        for rule, cell in cells.items():
-            cell[0] += rule in found and found[rule].fails
-            cell[1] += rule in found and not found[rule].fails
-            cell[2] += rule in line.case.rules
-    rows = [
-        MatrixRow(rule_row(rule, evidence.get(rule)), tuple(Cell(f, *of[f]) if f in of else Cell(f, 0, 0, 0) for f in families))
-        for rule, of in counts.items()
-    ]
-    yield from sorted(rows, key=lambda r: (not r.broken, not r.noted, SEVERITIES.index(r.rule.severity), r.rule.id))
-
-
-def _briefs(lines: Sequence[Line]) -> Iterator[Brief]:
-    listed: dict[str, dict[str, tuple[str, str, str]]] = defaultdict(dict)
-    rules: dict[str, RuleRow] = {}
-    for line in lines:
-        for finding in line.verdict.findings:
-            if weight(finding) == "fails":
-                rules.setdefault(finding.rule, rule_row(finding.rule, finding))
-                row = (line.case.id, finding.happened, line.known.get(finding.rule, ""))
-                listed[finding.rule].setdefault(line.case.id, row)
-    for rule in sorted(rules, key=lambda r: (SEVERITIES.index(rules[r].severity), r)):
-        rows = tuple(listed[rule].values())
-        yield Brief(rules[rule], len(rows), rows[:BRIEF])

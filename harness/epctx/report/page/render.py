@@ -10,15 +10,18 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from epctx.report.page.index import index
-from epctx.report.page.overview import overview
+from epctx.case import visible
+from epctx.report.comparison import Comparison
+from epctx.report.page import index, overview
+from epctx.report.page.index import Index
+from epctx.report.page.overview import Overview
 from epctx.report.record import Run
 
 SCRIPTS = ("dom.js", "data.js", "route.js", "list.js", "finding.js", "main.js")
@@ -27,18 +30,26 @@ SCRIPTS = ("dom.js", "data.js", "route.js", "list.js", "finding.js", "main.js")
 
 def page(run: Run) -> str:
     """One self-contained HTML page for people: overview, families by rules, every finding with its world."""
-    rows, details = index(run.header, run.lines)
+    return _rendered(overview.of_run(run), *index.of_run(run.header, run.lines))
+
+
+def comparison(compared: Comparison) -> str:
+    """One self-contained HTML page for people: what got worse and better, each case as both runs saw it."""
+    return _rendered(overview.of_comparison(compared), *index.of_comparison(compared))
+
+
+def _rendered(about: Overview, rows: Index, details: Sequence[bytes]) -> str:
     style, theme, script = _resource("page.css"), _resource("theme.js"), "\n".join(map(_resource, SCRIPTS))
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
-            overview=overview(run),
+            overview=about,
             style=Markup(style),
             theme=Markup(theme),
             script=Markup(script),
             style_hash=_hash(style),
-            script_hashes=[_hash(theme), _hash(script)],
+            script_hashes=Markup(" ").join((_hash(theme), _hash(script))),
             index=_data([msgspec.json.encode(rows)]),
             details=_data(details),
         )
@@ -66,11 +77,6 @@ def _finalized(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def visible(text: str) -> str:
-    """A text in which all that is not printable is written out."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def prose(text: str) -> Markup:
     """A text of ours in which names stand between backticks, as HTML."""
     parts = [Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(text.split("`"))]
@@ -82,8 +88,8 @@ def _resource(name: str) -> str:
     return files("epctx.report.page").joinpath(name).read_text("utf-8")
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def _hash(text: str) -> Markup:
+    return Markup(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
 
 
 def _data(lines: Iterable[bytes]) -> Markup:
