@@ -65,7 +65,7 @@ function drawRow(entry, filters) {
     el(
       "span",
       { class: "about" },
-      compares ? [el("span", { class: "was" }, entry.before), el("span", { "aria-hidden": "true" }, " → "), el("span", { class: "offscreen" }, " became "), entry.about] : entry.about || entry.summary,
+      compares ? [el("span", { class: "was" }, entry.before), el("span", { "aria-hidden": "true" }, " → "), el("span", { class: "offscreen" }, " became "), el("span", { class: "now" }, entry.about)] : entry.about || entry.summary,
     ),
   ];
   if (entry.detail < 0) return el("li", {}, el("div", { class: "case", tabindex: "-1" }, inner));

@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
@@ -23,6 +25,8 @@ from epctx.report.page import index, overview
 from epctx.report.page.index import Index
 from epctx.report.page.overview import Overview
 from epctx.report.record import Run
+
+_ODD = re.compile("[<\x7f-\U0010ffff]")
 
 SCRIPTS = ("dom.js", "data.js", "route.js", "list.js", "finding.js", "main.js")
 """The parts of the script, which make one module together."""
@@ -93,5 +97,10 @@ def _hash(text: str) -> Markup:
 
 
 def _data(lines: Iterable[bytes]) -> Markup:
-    """Lines of JSON for an element that is not run. Without ``<`` nothing in them can end it."""
-    return Markup(b"\n".join(lines).decode().replace("<", "\\u003c"))
+    """Lines of JSON for an element that is not run: what is not ASCII is written out, so that they are what they look like, and
+    so is ``<``, without which nothing in them can end the element."""
+    return Markup(_ODD.sub(_escaped, b"\n".join(lines).decode()))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "\\u003c" if found[0] == "<" else json.dumps(found[0])[1:-1]
