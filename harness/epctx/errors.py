@@ -1,5 +1,8 @@
 """What can go wrong outside the thing under test. Each error is one sentence for the user; the command line adds no traceback."""
 
+INTERRUPTED = 128 + 2
+"""Exit code after Ctrl-C, as shells have it for a program that SIGINT ended."""
+
 
 class EpctxError(Exception):
     """Base of all errors that epctx raises on purpose. ``exit_code`` is what the command line ends with."""

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 import click
 
-from epctx.errors import EpctxError, HarnessError
+from epctx.errors import INTERRUPTED, EpctxError, HarnessError
 
 COMMANDS = (
     "check",
@@ -31,8 +31,6 @@ COMMANDS = (
 )
 """In the order in which --help shows them; each is ``command`` in the module ``epctx.cli.NAME_command``."""
 
-INTERRUPTED = 128 + 2
-"""Exit code after Ctrl-C, as shells have it for a program that SIGINT ended."""
 NO_READER = 128 + 13
 """Exit code where the reader of our output went away, as shells have it for SIGPIPE."""
 

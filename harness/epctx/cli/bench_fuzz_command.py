@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from epctx.cli import INTERRUPTED, options
-from epctx.errors import NothingRan, UsageError
+from epctx.cli import options
+from epctx.errors import INTERRUPTED, NothingRan, UsageError
 from epctx.fuzz.bench import CHOSEN, Pace, Searches, lacking, pace, reachable, searches
 from epctx.fuzz.engine import ENGINES
 from epctx.report.console import Output, plural

@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from epctx.case import Sanitizer
-from epctx.cli import INTERRUPTED, options, reporting, running
+from epctx.cli import options, reporting, running
 from epctx.errors import UsageError
 from epctx.report import terminal
 from epctx.report.console import Output
@@ -146,7 +146,7 @@ def command(
             saved.write(foot)
     if failure:
         raise failure
-    sys.exit(_exit_code(foot))
+    sys.exit(foot.exit_code)
 
 
 def _write_baseline(console: Output, fresh: NewFile, known: Baseline, done: list[Judged], head: Header, foot: Footer) -> None:
@@ -156,15 +156,3 @@ def _write_baseline(console: Output, fresh: NewFile, known: Baseline, done: list
     if entries is not None:
         fresh.write(dumps(entries, head.target, head.profile))
     terminal.baseline_written(console, fresh.path, entries)
-
-
-def _exit_code(foot: Footer) -> int:
-    if foot.interrupted:
-        return INTERRUPTED
-    if foot.failing > foot.known:
-        return 1
-    if foot.counts.get("error"):
-        return 3
-    if foot.stale:
-        return 1
-    return 0 if foot.judged else 4

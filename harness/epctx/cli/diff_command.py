@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from epctx.case import Case, Sanitizer
-from epctx.cli import INTERRUPTED, options, reporting, running
-from epctx.errors import UsageError
+from epctx.cli import options, reporting, running
+from epctx.errors import INTERRUPTED, UsageError
 from epctx.report import jsonl, terminal
 from epctx.report.comparison import Comparison, compare, document
 from epctx.report.console import Output

@@ -17,8 +17,8 @@ from rich.text import Text
 from epctx import __version__
 from epctx.box import Strength
 from epctx.case import Sanitizer
-from epctx.cli import INTERRUPTED, options
-from epctx.errors import HarnessError, NothingRan, UsageError
+from epctx.cli import options
+from epctx.errors import INTERRUPTED, HarnessError, NothingRan, UsageError
 from epctx.fuzz.campaign import Campaign
 from epctx.fuzz.dictionary import read as read_dictionary
 from epctx.fuzz.engine import ENGINES, ready

@@ -13,7 +13,8 @@ import msgspec
 from rich.text import Text
 
 from epctx import __version__
-from epctx.cli import INTERRUPTED, options
+from epctx.cli import options
+from epctx.errors import INTERRUPTED
 from epctx.faults import Environment, Faults, read
 from epctx.report import published as report
 from epctx.report.console import Output, plural

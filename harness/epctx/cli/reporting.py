@@ -108,7 +108,18 @@ def _source(_: click.Context, __: click.Parameter, text: str | None) -> Source |
 
 def with_source(head: Header, place: Source | None) -> Header:
     """A header that points to a place in code, if one is given."""
-    return head if place is None else replace(head, source=place.file, line=place.line)
+    return head if place is None else replace(head, source=in_repository(place.file), line=place.line)
+
+
+def in_repository(file: str) -> str:
+    """A file as code hosts name it: by its path from the root of the repository that it lies in, or else from here if it lies
+    below, or else in full."""
+    path = Path(os.path.abspath(file))
+    roots = [root for root in path.parents if (root / ".git").exists()]
+    for root in (*roots[:1], Path.cwd()):
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return path.as_posix()
 
 
 def to_step_summary(text: str) -> None:

@@ -17,6 +17,7 @@ from epctx.oracle import (  # noqa: F401  (they register rules)
     threads,
     trusted,
 )
+from epctx.oracle.cwe import NAMES as CWE_NAMES
 from epctx.oracle.judge import Finding, Outcome, Result, Verdict, applicable, expectations, judge
 from epctx.oracle.ownership import LARGE
 from epctx.oracle.profile import DESIGN, POLICIES, STABLE, Profile, Scope
@@ -24,6 +25,7 @@ from epctx.oracle.profiles import PROFILES, contract_of, profile, stances
 from epctx.oracle.rule import RULES, SEVERITIES, Look, Rule, Severity, path_text, report_words
 
 __all__ = [
+    "CWE_NAMES",
     "DESIGN",
     "LARGE",
     "POLICIES",

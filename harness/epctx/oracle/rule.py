@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from epctx.case import OK, Call, Case, Content, Expect, File, HardLink, Name, Struct, content_of, name_of, raw, shown
 from epctx.observation import UNSAID, Report, Seen, State, content_digest
+from epctx.oracle.cwe import WEAKNESSES
 from epctx.oracle.profile import Profile, Tier
 from epctx.spec import model_directory
 
@@ -251,6 +252,11 @@ class Rule:
         self._test, self.informational = test, informational
         text = inspect.getdoc(test) or ""
         self.statement, _, self.why = (part.strip() for part in text.partition("\n\n"))
+
+    @property
+    def cwe(self) -> tuple[int, ...]:
+        """The numbers of the weaknesses (CWE) that break it, the most fitting first."""
+        return WEAKNESSES.get(self.id, ())
 
     def judge(self, look: Look) -> Ruling:
         """What the rule says about a call that it applies to. One that decides a call is also broken if the outcome is wrong."""

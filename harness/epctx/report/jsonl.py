@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +37,7 @@ class JsonLines:
         """Add one line."""
         if self._file:
             with self._told():
-                self._file.write(msgspec.json.encode(record) + b"\n")
+                self._file.write(_encoded(record) + b"\n")
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -43,6 +45,15 @@ class JsonLines:
             yield
         except OSError as error:
             raise UsageError(f"--json {self.path}: {error.strerror}; name a file that can be written.") from None
+
+
+def _encoded(record: Header | Line | Footer) -> bytes:
+    """A record as JSON. Names of files that are no UTF-8, as a command line may have them, keep their odd bytes as escapes."""
+    try:
+        return msgspec.json.encode(record)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False, separators=(",", ":"))
+        return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text).encode()
 
 
 class _Version(msgspec.Struct):
@@ -90,5 +101,6 @@ def _cut_off(path: Path) -> UsageError:
     return UsageError(f"{path}: the saved run has no footer, so it was cut off; run the check again.")
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _record = msgspec.json.Decoder(Header | Line | Footer)
 _version = msgspec.json.Decoder(_Version)

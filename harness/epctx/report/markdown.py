@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from epctx.oracle import RULES
-from epctx.report.comparison import WORDS, Change, Comparison, by_rule
+from epctx.case import visible
+from epctx.report.comparison import WORDS, Change, Comparison, by_rule, statement
 from epctx.report.console import plural
 from epctx.report.escape import clipped
 from epctx.report.escape import markdown as escaped
@@ -61,7 +61,7 @@ def comparison(compared: Comparison) -> str:
     parts += [escaped(sentence) for sentence in compared.conditions]
     for title, changes in (("worse", worse), ("better", better)):
         if changes:
-            rows = [(code(rule), _severity(rule), str(len(of))) for rule, of in by_rule(changes).items()]
+            rows = [(code(rule), of[0].severity or "", str(len(of))) for rule, of in by_rule(changes).items()]
             parts.append(_table((title, "severity", "cases"), rows))
     parts += [_changes(rule, changes) for rule, changes in by_rule(worse).items()]
     if other:
@@ -75,19 +75,15 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(rule: str, cases: Sequence[Broken]) -> tuple[str, ...]:
-    return code(rule), _severity(rule), str(len(cases)), escaped(" ".join(RULES[rule].statement.split()))
-
-
-def _severity(rule: str) -> str:
-    return RULES[rule].severity if rule in RULES else ""
+    return code(rule), cases[0].first.severity, str(len(cases)), escaped(" ".join(statement(rule).split()))
 
 
 def _section(rule: str, cases: Sequence[Broken], head: Header) -> str:
     """The first cases of a rule, folded, each with the command that shows it again."""
-    blocks = [f"<details><summary><code>{rule}</code>, {plural(len(cases), 'case')}</summary>"]
+    blocks = [f"<details><summary><code>{escaped(rule)}</code>, {plural(len(cases), 'case')}</summary>"]
     for found in cases[:SHOWN]:
         rows = [*found.rows, ("again", found.again(head))]
-        lines = [f"{label:9}{clipped(text) if label != 'again' else text}" for label, text in rows]
+        lines = [f"{label:9}{visible(text) if label == 'again' else clipped(text)}" for label, text in rows]
         blocks += [code(found.case.id), _block(lines)]
     if rest := [code(b.case.id) for b in cases[SHOWN:]]:
         blocks.append(f"and {len(rest)} more: {', '.join(rest[:NAMED])}{', …' if len(rest) > NAMED else ''}")
@@ -95,7 +91,7 @@ def _section(rule: str, cases: Sequence[Broken], head: Header) -> str:
 
 
 def _changes(rule: str, changes: Sequence[Change]) -> str:
-    blocks = [f"<details><summary><code>{rule}</code>, {plural(len(changes), 'case')} worse</summary>"]
+    blocks = [f"<details><summary><code>{escaped(rule)}</code>, {plural(len(changes), 'case')} worse</summary>"]
     for change in changes[:SHOWN]:
         blocks += [code(change.case), _block([f"before   {clipped(change.before)}", f"after    {clipped(change.after)}"])]
     if len(changes) > SHOWN:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import astuple
 
 from epctx.case import Case, Sanitizer, Struct
+from epctx.errors import INTERRUPTED
 from epctx.observation import Observation, RaceSeen
 from epctx.oracle import DESIGN, Profile, Result, Scope, Verdict
 from epctx.run.baseline import Entry
@@ -72,7 +73,7 @@ class Header(Struct, frozen=True, tag="header", omit_defaults=False):
     judged_by: Profile | None = None
     """The profile as this target is judged by it, which says what was expected of each call."""
     source: str = ""
-    """The file that findings are about, as the user names it, for reports that point into code."""
+    """The file that findings are about, for reports that point into code: relative to the repository that it is in, if any."""
     line: int = 1
     """The line of that file."""
 
@@ -114,6 +115,19 @@ class Footer(Struct, frozen=True, tag="footer"):
     def judged(self) -> int:
         """How many cases were judged, rather than skipped or lost to an error."""
         return sum(self.counts.get(r, 0) for r in JUDGED)
+
+    @property
+    def exit_code(self) -> int:
+        """What ``epctx check`` exits with."""
+        if self.interrupted:
+            return INTERRUPTED
+        if self.failing > self.known:
+            return 1
+        if self.counts.get("error"):
+            return 3
+        if self.stale:
+            return 1
+        return 0 if self.judged else 4
 
 
 class Run(NamedTuple):

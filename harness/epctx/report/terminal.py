@@ -99,7 +99,7 @@ def findings(
 
 def by_severity(rule: str) -> tuple[int, str]:
     """A key that sorts rules: the most severe first, else by their ids."""
-    return SEVERITIES.index(RULES[rule].severity), rule
+    return SEVERITIES.index(RULES[rule].severity) if rule in RULES else len(SEVERITIES), rule
 
 
 def _rule(
