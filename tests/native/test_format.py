@@ -12,7 +12,8 @@ import pytest
 from epctx.target import build
 from epctx.target.toolchain import find_compiler
 
-SOURCES = sorted(p for pattern in ("**/*.cc", "**/*.h") for p in build.NATIVE.glob(pattern))
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SOURCES = sorted(p for top in (build.NATIVE, EXAMPLES) for pattern in ("**/*.cc", "**/*.h") for p in top.glob(pattern))
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
 
 
