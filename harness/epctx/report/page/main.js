@@ -4,11 +4,13 @@ const title = document.title;
 let drawn = null;
 let opened = "";
 let scrolled = 0;
-let shown = false;
+let fresh = true;
 
 /** Show the place that the URL names. */
 function show() {
   const place = placeNow();
+  const first = fresh;
+  fresh = false;
   const entry = place.key ? entryByKey.get(place.key) : null;
   const open = entry && entry.detail >= 0;
   showFilters(place.filters);
@@ -23,8 +25,7 @@ function show() {
   byId("report").hidden = false;
   document.title = title;
   if (opened) comeBack();
-  if (!shown && Object.keys(place.filters).length) place.section ||= "findings";
-  shown = true;
+  if (first && Object.keys(place.filters).length) place.section ||= "findings";
   if (place.section) {
     byId(place.section).scrollIntoView();
     byId(place.section).focus({ preventScroll: true });
