@@ -69,7 +69,7 @@ class Grammar:
         # as likely together as all foreign names
         self._foreign = (*paths.FOREIGN, *[tuple(tokens)] * (len(paths.FOREIGN) if tokens else 0))
         self._seeds = tuple(seeds)
-        self._in_scenes: tuple[Kind, ...] = bag((85, self._calls), (6, self._load), (4, _steps))
+        self._in_scenes: tuple[Kind, ...] = bag((85, self._calls), (6, self._load), (5, _steps))
         self._apart: tuple[Kind, ...] = bag(
             (16 if seeds else 0, self._mutant), (6, _threads), (2, _large), (1, _changing), (1, _huge)
         )

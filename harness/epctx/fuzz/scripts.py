@@ -37,16 +37,18 @@ def callback(choices: Choices, direction: Op) -> Callback:
 
 Doing: TypeAlias = Literal["set-read", "set-write", "take", "get-read", "get-write", "release-config", "release-options", "cycle"]
 DOINGS: tuple[Doing, ...] = bag(
-    (4, "set-read"),
-    (4, "take"),
-    (4, "get-read"),
+    (8, "set-read"),
+    (5, "take"),
+    (7, "get-read"),
     (2, "get-write"),
     (2, "release-config"),
-    (2, "release-options"),
+    (1, "release-options"),
     (1, "set-write"),
     (1, "cycle"),
 )
-WITHOUT: tuple[Literal["", "function", "state"], ...] = bag((4, ""), (1, "function"), (1, "state"))
+OPTIONS = bag((6, 0), (1, 1), (1, 2))
+"""Numbers of session options: mostly the same, as what one registers, changes and asks for is worth the most together."""
+WITHOUT: tuple[Literal["", "function", "state"], ...] = bag((6, ""), (1, "function"), (1, "state"))
 
 
 def steps(choices: Choices) -> Call:
@@ -56,8 +58,8 @@ def steps(choices: Choices) -> Call:
     gone: set[int] = set()
     taken: list[int] = []
     free = [3, 2, 1, 0]
-    for _ in range(2 + choices.below(9)):
-        do, options, null = pick(choices, DOINGS), choices.below(3), choices.below(12) == 11
+    for _ in range(3 + choices.below(12)):
+        do, options, null = pick(choices, DOINGS), pick(choices, OPTIONS), choices.below(12) == 11
         if do in ("get-read", "get-write"):
             if taken or null:
                 made.append(Step(do, config=None if null else pick(choices, taken), without=pick(choices, WITHOUT)))
