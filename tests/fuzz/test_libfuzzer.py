@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -68,6 +69,20 @@ def test_a_round_comes_to_the_same_in_any_worker() -> None:
 def test_a_call_that_hangs_is_a_case() -> None:
     came = rounds("weak:blocks-on-fifo", "libfuzzer", 64, seeds=(encoded(3, 0, b"pipe"),))
     assert "safe.no-hang" in came.broken
+
+
+@pytest.mark.slow
+@needs_clang
+@pytest.mark.parametrize("how", [(), ("--unboxed",)], ids=["boxed", "unboxed"])
+def test_a_call_that_crashes_leaves_nothing_where_the_campaign_was_started(
+    how: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here := tmp_path / "here").mkdir()
+    monkeypatch.chdir(here)
+    words = ("weak:percent-length", "--engine", "libfuzzer", "--cases", "1", "--seed", "1", "-j", "1", *how)
+    result = CliRunner().invoke(main, ("fuzz", *words, "--out", str(tmp_path / "out")))
+    assert (result.exit_code, list(here.iterdir())) == (1, []), result.output
+    assert "safe.no-crash" in result.output
 
 
 @pytest.mark.slow

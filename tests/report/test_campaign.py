@@ -48,6 +48,13 @@ def shown(what: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]  # a StringIO
 
 
+def test_what_looked_wrong_to_an_engine_alone_is_told() -> None:
+    seen = course()
+    seen.see(Progress(state(1280, 3, cleared=2, skipped=1), ()), 130.0)
+    assert "6 failing in 3 ways, 2 suspicions not confirmed" in seen.line(130.0)
+    assert "1,280 cases (1 skipped), 6 failing" in seen.line(130.0)
+
+
 def test_the_view_has_rates_ways_findings_workers_and_the_time_left() -> None:
     seen = course()
     seen.see(Progress(state(1280, 3), (FOUND, replace(FOUND, rule="status.code", severity="medium"))), 130.0)

@@ -15,7 +15,9 @@ class Batch(NamedTuple):
 
     cases: Sequence[Case]
     executions: int = 0
-    """Calls that the engine made by itself; its cases are then those among them that looked wrong."""
+    """Calls that the engine made by itself; its cases are then those among them that looked wrong, or reached something new."""
+    suspects: frozenset[str] = frozenset()
+    """The ids of the cases whose calls looked wrong to the engine."""
 
 
 class Engine(Protocol):

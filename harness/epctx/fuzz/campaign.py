@@ -182,7 +182,16 @@ def _after(state: State, judged: Judged, seconds: float) -> State:
     """The state after one more batch."""
     signs = Counter(dict(state.signs))
     signs.update(dict(judged.signs))
-    return State(state.batch + 1, state.cases + judged.executions, state.failing + judged.failing, seconds, tuple(signs.items()))
+    return State(
+        state.batch + 1,
+        state.cases + judged.executions,
+        state.failing + judged.failing,
+        seconds,
+        tuple(signs.items()),
+        state.skipped + judged.skipped,
+        state.errors + len(judged.errors),
+        state.cleared + judged.cleared,
+    )
 
 
 def _chosen(judged: Judged, seen: Counter[Sign]) -> Iterator[tuple[Case, Observation, list[Sign]]]:

@@ -63,12 +63,13 @@ class NativeEngine:
             self._inputs, first = self._rounds.screen(inputs)
         came = self._rounds.run(self._setting.seed, number, self._runs, self._inputs)
         self.check(came)
-        if first is None or number:
-            return Batch(_cases((*came.suspects, *came.fresh)), came.executions)
-        # what the inputs themselves came to is told once, whichever worker makes the first batch
-        return Batch(_cases((*first.suspects, *came.suspects, *came.fresh)), first.executions + came.executions)
+        suspects, executions = came.suspects, came.executions
+        if first is not None and not number:
+            # what the inputs themselves came to is told once, whichever worker makes the first batch
+            suspects, executions = (*first.suspects, *suspects), first.executions + executions
+        suspicious = _cases(suspects)
+        return Batch(list((suspicious | _cases(came.fresh)).values()), executions, frozenset(suspicious))
 
 
-def _cases(inputs: Iterable[bytes]) -> list[Case]:
-    made = {case.id: case for data in inputs if (case := decode(data)) is not None}
-    return list(made.values())
+def _cases(inputs: Iterable[bytes]) -> dict[str, Case]:
+    return {case.id: case for data in inputs if (case := decode(data)) is not None}

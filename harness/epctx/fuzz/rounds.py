@@ -104,7 +104,7 @@ class Rounds:
                     if code == 0:
                         break
                     if code == WRONG or last is None:
-                        raise TargetError(f"The fuzzer of {self._launch.target} ended: {' '.join(printed.split())[-600:]}")
+                        raise TargetError(self._why_ended(printed))
                     ending[last] = None
                     self._forget(given, found, last)
             fresh = sorted(file.read_bytes() for file in found.iterdir())
@@ -164,6 +164,17 @@ class Rounds:
                 os.close(fd)
         with process:
             return _end_of(process)
+
+    def _why_ended(self, printed: str) -> str:
+        """Why a fuzzer could not start, in a sentence."""
+        if self._account.changes and self._box.strength != "namespaces":  # in which all that it may read is there for it
+            for path in self._command.readable:
+                if not self._account.reaches(path):
+                    return (
+                        f"The fuzzer of {self._launch.target} cannot start, since {path} is not open to others and "
+                        f"{self._account.why}: leave out --unboxed, or start as an ordinary user."
+                    )
+        return f"The fuzzer of {self._launch.target} ended: {' '.join(printed.split())[-600:]}"
 
     def _forget(self, given: Path, found: Path, data: bytes) -> None:
         """Keep an input that ended the process, and others of its name, from doing so again at once."""

@@ -58,6 +58,8 @@ class State(Struct, frozen=True):
     skipped: int = 0
     errors: int = 0
     """How many cases were not judged, as the harness itself failed."""
+    cleared: int = 0
+    """How many cases looked wrong to the engine and not to the oracle."""
 
 
 class Found(Struct, frozen=True):

@@ -37,6 +37,8 @@ class Judged(Struct, frozen=True):
     examples: tuple[tuple[Sign, Case, Observation], ...]
     """At most ``EACH`` of a sign, with what was seen."""
     skipped: int = 0
+    cleared: int = 0
+    """How many cases looked wrong to the engine and not to the oracle."""
     errors: tuple[str, ...] = ()
     """What the harness failed at, where it did."""
 
@@ -52,12 +54,13 @@ def work(order: bytes, number: int) -> bytes:
             notable.append((index, observation, verdict))
     counts: Counter[Sign] = Counter()
     examples: list[tuple[Sign, Case, Observation]] = []
-    failing = skipped = 0
+    failing = skipped = cleared = 0
     errors: list[str] = []
     for index, observation, verdict in sorted(notable, key=lambda found: found[0]):
         case = batch.cases[index]
         if not verdict.fails:
             skipped += verdict.result == "skip"
+            cleared += case.id in batch.suspects and verdict.result in ("pass", "note")
             errors += [f"{case.id}: {verdict.reason}"] if verdict.result == "error" else []
             continue
         failing += 1
@@ -66,7 +69,7 @@ def work(order: bytes, number: int) -> bytes:
             if counts[sign] <= EACH:
                 examples.append((sign, case, observation))
     executions, counted = len(batch.cases) + batch.executions, tuple(counts.items())
-    return msgspec.msgpack.encode(Judged(executions, failing, counted, tuple(examples), skipped, tuple(errors)))
+    return msgspec.msgpack.encode(Judged(executions, failing, counted, tuple(examples), skipped, cleared, tuple(errors)))
 
 
 def unpacked(data: bytes) -> Judged:

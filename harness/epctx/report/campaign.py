@@ -101,7 +101,8 @@ class Course:
         return plural(cases, "case") + (f" ({more})" if more else "")
 
     def _failing(self) -> str:
-        return f"{self.state.failing:,} failing in {plural(len(self.state.signs), 'way')}"
+        cleared = f", {plural(self.state.cleared, 'suspicion')} not confirmed" if self.state.cleared else ""
+        return f"{self.state.failing:,} failing in {plural(len(self.state.signs), 'way')}{cleared}"
 
     def _workers(self) -> str:
         looking = f", {plural(self._looking, 'failing case')} to look at" if self._looking else ""

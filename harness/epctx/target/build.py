@@ -9,13 +9,16 @@ The cache is ``$EPCTX_CACHE``, else the user's cache directory.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import hashlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +40,10 @@ _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread")
 _SANITIZING = ("-O1", "-g", "-fno-omit-frame-pointer")
 _FUZZING = ("-O1", "-gline-tables-only", "-fno-omit-frame-pointer")
 _SHOWN_ERRORS = 3
+_BUILDING = "building-"
+"""How the directories in which something is built begin."""
+_LONGEST = 3600
+"""Seconds after which no build goes on any more."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,8 @@ def build(part: Part) -> Path:
         check_fuzzer(compiler)
     try:
         result.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=result.parent, prefix="building-") as directory:
+        _clear(result.parent)
+        with tempfile.TemporaryDirectory(dir=result.parent, prefix=_BUILDING) as directory:
             made = _make(part, compiler, Path(directory))
             made.chmod(0o755)
             if _key(part, compiler) != key:
@@ -176,6 +184,14 @@ def build(part: Part) -> Path:
     except OSError as error:
         raise TargetError(f"Nothing can be built in {result.parent}: {error}. Set EPCTX_CACHE to another directory.") from error
     return result
+
+
+def _clear(cache: Path) -> None:
+    """Remove what builds left behind that were killed, and are older than any that may go on."""
+    for left in cache.glob(f"{_BUILDING}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LONGEST:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def build_all(parts: Iterable[Part]) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from epctx.case import Struct
 
@@ -19,6 +20,24 @@ class Account(Struct, frozen=True):
     gid: int
     changes: bool
     why: str
+
+    def reaches(self, path: str) -> bool:
+        """Whether this user may read what lies at an absolute path, and go through the directories above it."""
+        place = os.path.realpath(path)
+        while self._may(place):
+            if place == os.path.dirname(place):
+                return True
+            place = os.path.dirname(place)
+        return False
+
+    def _may(self, path: str) -> bool:
+        try:
+            status = os.stat(path)
+        except OSError:
+            return False
+        shift = 6 if status.st_uid == self.uid else 3 if status.st_gid == self.gid else 0
+        needed = 0o1 if stat.S_ISDIR(status.st_mode) else 0o4
+        return bool(status.st_mode >> shift & needed)
 
 
 def account_for_targets() -> Account:
