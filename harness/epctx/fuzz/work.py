@@ -48,19 +48,21 @@ def work(order: bytes, number: int) -> bytes:
     asked, keeper = order_of(order), worker.keeper()
     batch = engine(asked.setting).batch(number, keeper, asked.launch)
     notable: list[tuple[int, Observation, Verdict]] = []
+    cleared = 0
     for index, observation in observed(keeper, asked.launch, batch.cases):
         verdict = judge(batch.cases[index], observation, asked.profile)  # at once, while all of it is in the processor's caches
         if verdict.result not in ("pass", "note"):
             notable.append((index, observation, verdict))
+        elif batch.cases[index].id in batch.suspects:
+            cleared += 1
     counts: Counter[Sign] = Counter()
     examples: list[tuple[Sign, Case, Observation]] = []
-    failing = skipped = cleared = 0
+    failing = skipped = 0
     errors: list[str] = []
     for index, observation, verdict in sorted(notable, key=lambda found: found[0]):
         case = batch.cases[index]
         if not verdict.fails:
             skipped += verdict.result == "skip"
-            cleared += case.id in batch.suspects and verdict.result in ("pass", "note")
             errors += [f"{case.id}: {verdict.reason}"] if verdict.result == "error" else []
             continue
         failing += 1
