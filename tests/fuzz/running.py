@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from epctx.box import Strength
 from epctx.fuzz.engine import ENGINES
 from epctx.fuzz.native import NativeEngine
 from epctx.fuzz.store import Setting
@@ -31,10 +32,16 @@ class Came(msgspec.Struct):
 
 
 def rounds(
-    target: str, engine: str, runs: int, seeds: tuple[bytes, ...] | None = (), numbers: Sequence[int] = (0,), until: str = ""
+    target: str,
+    engine: str,
+    runs: int,
+    seeds: tuple[bytes, ...] | None = (),
+    numbers: Sequence[int] = (0,),
+    until: str = "",
+    box: Strength | None = None,
 ) -> Came:
     """What comes of these rounds of an engine, in a worker of their own; of no more of them once a rule was seen broken."""
-    with Runner(jobs=1) as runner:
+    with Runner(jobs=1, box=box) as runner:
         packed = runner.call(in_worker, target, engine, runs, seeds, tuple(numbers), until)
         return msgspec.msgpack.decode(packed, type=Came)
 

@@ -42,6 +42,15 @@ def test_a_name_that_starts_with_nul_is_empty_for_a_callback_too(op: str, name: 
     assert (found.outcome, found.rule, found.status) == ("refuse", "name.embedded-nul", None)
 
 
+@pytest.mark.parametrize(
+    ("size", "outcome", "rule"), [(95, "refuse", "size.short-write-reported"), (96, "either", "name.embedded-nul")]
+)
+def test_what_a_limit_cuts_off_is_not_the_fault_of_a_nul(size: int, outcome: str, rule: str) -> None:
+    world = World((File("model/good.bin"),))
+    (found,) = predict(Case("spec/case", "", "hostile", (), world, (Call("write", "n\0"),), limits=Limits(file_size=size)))
+    assert (found.outcome, found.rule, found.file) == (outcome, rule, "model/n")
+
+
 @pytest.mark.parametrize(("size", "code", "outcome"), [(0, OK, "either"), (0, FAIL, "refuse"), (1, OK, "refuse")])
 def test_no_memory_is_no_fault_where_no_bytes_are_needed(size: int, code: int, outcome: str) -> None:
     call = Call("read", "x", read_callback=Callback(Content("a", size), code), allocator="null")

@@ -221,7 +221,9 @@ def _cut(scene: Scene, case: Case, call: Call, name: bytes, label: Name | None, 
         return refuse("name.embedded-nul", f"{text} starts with a NUL: as a C string it is empty")
     found = _path(scene, case, call, kept, shown(kept), logical)
     if found.outcome == "refuse":
-        return refuse("name.embedded-nul", f"{text} holds a NUL, and before it: {found.why}", file=found.file)
+        # that bytes are lost has nothing to do with the name
+        rule = found.rule if found.rule == "size.short-write-reported" else "name.embedded-nul"
+        return refuse(rule, f"{text} holds a NUL, and before it: {found.why}", file=found.file)
     if scene.written is not None:
         scene.written = (*scene.written[:2], False)
     return doubtful(found, why, "name.embedded-nul")
