@@ -68,6 +68,12 @@ def test_repetitions_become_fewer(name: Name) -> None:
     assert len(raw(case.calls[0].name or "")) == 256
 
 
+def test_bytes_that_do_not_matter_become_a_letter() -> None:
+    odd = Case("fuzz/1-2", "A case.", "hostile", (), World(), (Call("read", (Piece("n"), Piece(hex="e381"))),))
+    case = shrink(odd, lambda candidates: [bool(c.calls[0].name) for c in candidates])
+    assert case.calls[0].name == "a"
+
+
 def test_what_nothing_smaller_does_stays_as_it_is() -> None:
     assert smallest(lambda case: False) == LARGE
 

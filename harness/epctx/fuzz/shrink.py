@@ -437,10 +437,12 @@ def _plainer_pieces(pieces: tuple[Piece, ...]) -> Iterator[Name]:
     for index, piece in enumerate(pieces):
         for times in _lower(piece.times):
             yield _put(pieces, index, replace(piece, times=times))
-        if not piece.hex:
-            for text in _plainer_names(piece.text):
-                if text:
-                    yield _put(pieces, index, replace(piece, text=str(text)))
+        if piece.hex:
+            yield _put(pieces, index, Piece(WORD))
+            continue
+        for text in _plainer_names(piece.text):
+            if text:
+                yield _put(pieces, index, replace(piece, text=str(text)))
     if len(pieces) == 1 and pieces[0].text and pieces[0].times <= LONG:
         yield pieces[0].text * pieces[0].times
 
