@@ -31,6 +31,7 @@ ONLY_READ = {
     "epctx published*": "installs releases; the environment `published` of tox runs it",
     "epctx bench*": "takes minutes, and says how fast this machine is",
     "epctx *--engine *": "needs clang or atheris, whose tests are in tests/fuzz",
+    "epctx fuzz 'header:*": "takes long; docs/fuzzing.md has the same with a library",
     "epctx *--cluster *": "needs a cluster, whose tests are in tests/fuzz",
     "epctx *--sanitize *": "builds the driver anew, as tests/cli/test_sanitize.py does",
     "epctx check *&include=*": "builds the header anew, as tests/test_build.py does",
@@ -49,7 +50,7 @@ SET_UP = (
 )
 """The two commands of the README that make an environment: whoever runs this test has used one of them."""
 
-SLOW = ("docs/encrypted-models.md",)
+SLOW = ("docs/encrypted-models.md", "docs/fuzzing.md", "docs/start/provider.md")
 """Pages whose commands take minutes."""
 
 INSTEAD = [
