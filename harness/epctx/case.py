@@ -469,7 +469,8 @@ class Expect(Struct, frozen=True):
     instead: Expect | None = None
 
 
-Platform: TypeAlias = Literal["posix", "windows"]
+Platform: TypeAlias = Literal["posix", "windows", "macos"]
+"""Whose rules names follow: on macOS those of POSIX, but that case does not count."""
 Sanitizer: TypeAlias = Literal["address", "undefined", "thread"]
 """The sanitizers of C++ compilers that a target can be built with and run under."""
 

@@ -9,7 +9,6 @@ Names are ``str`` as the functions of ``os`` take and give them: UTF-8, in which
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -29,17 +28,14 @@ class Call:
     """What a read and a write have in common.
 
     Of a name from a model ``model`` is the path of that, as the runtime was given it: absolute, relative, or bare; None for a
-    model from memory, which has no directory. A ``trusted`` name comes from the application itself, and is not confined.
+    model from memory. To the directory of that, ``directory``, the name is to be confined; without one no name leads anywhere. A
+    ``trusted`` name comes from the application itself: it has neither, and is not confined.
     """
 
     name: str
     model: str | None
+    directory: str | None
     trusted: bool
-
-    @property
-    def directory(self) -> str | None:
-        """The directory part of ``model`` as it was given, to which the name is to be confined; None if there is none."""
-        return None if self.model is None else os.path.dirname(self.model) or os.curdir
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from typing import Any
 from epctx_driver import protocol
 from epctx_driver.adapter import FEATURES, Buffer, ReadCall, ReadCallback, WriteCall, WriteCallback
 from epctx_driver.application import Application, Script, script
+from epctx_driver.emulation import Emulation
 from epctx_driver.ending import Ending, as_bytes, attempt
 from epctx_driver.serve import BULK, Unusable, enter, first
 from epctx_driver.threads import Share, Threads
@@ -32,30 +33,35 @@ METHODS = ("read", "write")
 class Adapted:
     """An adapter that is called as requests say. Unusable if it is none."""
 
-    def __init__(self, adapter: Any) -> None:
-        self._adapter = adapter
+    def __init__(self, adapter: Any, emulation: Emulation | None = None) -> None:
+        self._adapter, self._emulation = adapter, emulation
         methods = [method for method in METHODS if callable(getattr(adapter, method, None))]
         if not methods:
             raise Unusable(f"{shown(adapter)} has neither a method read nor a method write")
         self.cannot = _unsupported(adapter)
         self.can = (*methods, *(feature for feature in FEATURES if feature not in self.cannot))
         self.met = str(getattr(adapter, "met", "")) or f"{shown(adapter)} in Python {platform.python_version()}"
+        self.met += f" on {emulation.met}" if emulation else ""
 
     def answer(self, data: bytes) -> bytes:
         """What comes of a request."""
         given = enter(data)
-        return _Work(self._adapter, data, given).done()
+        if self._emulation and protocol.EMULATED_WORLD in given:
+            self._emulation.begin(given[protocol.EMULATED_WORLD][0])
+        return _Work(self._adapter, data, given, self._emulation).done()
 
 
 class _Work:
     """One request in work."""
 
-    def __init__(self, adapter: Any, data: bytes, given: Mapping[int, list[bytes]]) -> None:
+    def __init__(self, adapter: Any, data: bytes, given: Mapping[int, list[bytes]], emulation: Emulation | None) -> None:
+        self._emulation, path = emulation, emulation.path if emulation else os.path
         op, self._flags, _, _, _, size = protocol.REQUEST.unpack_from(data)
         self._adapter, self._writes = adapter, op == protocol.OPS["write"]
         self._name = os.fsdecode(first(given, protocol.NAME))
         self._trusted = not self._flags & protocol.GRAPH
         self._model = os.fsdecode(first(given, protocol.MODEL_PATH)) or None
+        self._directory = None if self._model is None else path.dirname(self._model) or path.curdir
         self._fallback = None
         if self._flags & protocol.SEPARATE_FALLBACK:
             self._fallback = os.fsdecode(first(given, protocol.FALLBACK))
@@ -79,7 +85,8 @@ class _Work:
         took = time.perf_counter_ns() - start
         if self._flags & protocol.LINGERS:
             self._application.linger()
-        return ending.reply(took, self._application.records())
+        seen = self._emulation.seen() if self._emulation else b""
+        return ending.reply(took, self._application.records() + seen)
 
     def _call(
         self,
@@ -92,11 +99,14 @@ class _Work:
     ) -> Ending:
         def call() -> Buffer:
             if not writes:
-                return as_bytes(self._adapter.read(ReadCall(name, self._model, self._trusted, read_callback)))
-            self._adapter.write(WriteCall(name, self._model, self._trusted, payload, fallback, write_callback))
+                return as_bytes(self._adapter.read(ReadCall(*self._of(name), read_callback)))
+            self._adapter.write(WriteCall(*self._of(name), payload, fallback, write_callback))
             return b""
 
         return attempt(call)
+
+    def _of(self, name: str) -> tuple[str, str | None, str | None, bool]:
+        return name, self._model, self._directory, self._trusted
 
     def _again(self, writes: bool, name: str, payload: bytes) -> int:
         return self._call(writes, name, payload, None, *self._callbacks).code

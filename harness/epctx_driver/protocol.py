@@ -61,6 +61,8 @@ SESSION_MODEL, SESSION_OPTION = 16, 17
 THREAD_COUNT, SESSION_FAULT = 40, 42
 STEP, STEP_RESULT = 15, 41
 SKIPPED, DIED = 43, 44
+EMULATED_WORLD, EMULATED_SEEN = 18, 45
+"""What a world is on an emulated file system, and what is seen of it, in JSON: only of drivers in Python."""
 UNSAID = -1
 """The code of a refusal that says none."""
 

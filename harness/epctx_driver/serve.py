@@ -88,9 +88,11 @@ def _loader(module: Any, settings: dict[str, Any]) -> tuple[bytes, Answer]:
 
 
 def _adapter(module: Any, settings: dict[str, Any]) -> tuple[bytes, Answer]:
-    from epctx_driver import calls  # loaders can do without
+    from epctx_driver import calls, emulation  # loaders can do without
 
-    adapter = calls.Adapted(module.open_adapter(**settings))
+    platform = settings.pop("platform", "")
+    opened = module.open_adapter(**settings)
+    adapter = calls.Adapted(opened, emulation.Emulation(platform) if platform else None)
     return hello_message(adapter.met, "", adapter.can, cannot=adapter.cannot), adapter.answer
 
 
@@ -123,19 +125,19 @@ def _in_child(answer: Answer, link: socket.socket, data: bytes) -> bytes:
             data = _receive(link)
             if data and _afresh(data):
                 break
-        with open(writer, "wb") as pipe:
-            pipe.write(data)
+        while data:  # by descriptors: a call may have put something else in the place of open
+            data = data[os.write(writer, data) :]
         os._exit(0)
     os.close(writer)
     following = bytearray()
-    with open(reader, "rb", buffering=0) as pipe:
-        while True:
-            if not select.select([pipe], [], [], AWAKE)[0]:
-                continue
-            part = pipe.read(1 << 16)
-            if not part:
-                break
-            following += part
+    while True:
+        if not select.select([reader], [], [], AWAKE)[0]:
+            continue
+        part = os.read(reader, 1 << 16)
+        if not part:
+            break
+        following += part
+    os.close(reader)
     _, status = os.waitpid(child, 0)
     if status:
         _end_as(os.waitstatus_to_exitcode(status))

@@ -239,7 +239,7 @@ def test_the_good_adapter_has_the_published_types() -> None:
     made: Adapter = Loader()
     assert {*FEATURES} < EVERYTHING
     with pytest.raises(Refused, match="leads out") as refused:
-        made.read(ReadCall("../f", "/model/model.onnx", trusted=False))
+        made.read(ReadCall("../f", "/model/model.onnx", "/model", trusted=False))
     assert refused.value.code == 2
 
 

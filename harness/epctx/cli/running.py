@@ -36,7 +36,7 @@ def header(
         by_itself=profile.name == judging(launch, conditions).name,
         met=conditions.met,
         opens_only=launch.loader is not None and launch.loader.opens_only,
-        notes=launch.loader.notes if launch.loader else (),
+        notes=launch.notes,
         sessions=launch.sessions,
         lent=conditions.lent,
         policies=dict(profile.policies),

@@ -24,10 +24,10 @@ from epctx.model import model_bytes, names_in, nodes_in, session_models, shared_
 from epctx.observation import Change, Observation, Seen, Touched
 from epctx.oracle import LARGE
 from epctx.product import Products, product_models
-from epctx.run import proof
+from epctx.run import emulated, proof
 from epctx.run.session import Answer, Session
 from epctx.spec import from_memory, model_directory, predict
-from epctx.target import Launch, adaptable, contexts, loads, products, sessions, wire
+from epctx.target import Launch, adaptable, contexts, emulation, loads, products, sessions, wire
 from epctx.target.driver import Reply, read_reply, request
 from epctx.target.launch import Loader
 from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile, mark_of_content
@@ -95,9 +95,12 @@ class Keeper:
         """Run a case. A crash or a hang that ends the driver is that of the call that was made."""
         root = self.world.root
         try:
-            obstacle = self.obstacle(self.started(launch, case.limits, guarded(case)), case)
+            obstacle = self.obstacle(self.started(launch, case.limits, guarded(case) and not launch.emulated), case)
             if obstacle:
                 return Observation(case.id, launch.target, root, skipped=obstacle)
+            if launch.emulated:
+                session = self.started(launch, case.limits)
+                return Observation(case.id, launch.target, emulated.ROOT.decode(), self._emulate(session, case))
             return Observation(case.id, launch.target, root, self._run(launch, case))
         except CannotBuild as error:
             return Observation(case.id, launch.target, root, skipped=str(error))
@@ -171,6 +174,8 @@ class Keeper:
             return words
         if session.launch.adapter and (words := adaptable.obstacle(case, can, session.hello.cannot)):
             return words
+        if session.launch.emulated:
+            return emulation.obstacle(case, session.launch.platform)
         for call in case.calls:
             if call.op not in can:
                 return CANNOT[call.op]
@@ -224,6 +229,13 @@ class Keeper:
                 self._spoilt = True
                 break
         return tuple(seen)
+
+    def _emulate(self, session: Session, case: Case) -> tuple[Seen, ...]:
+        """Make the calls of a case in a world that the driver emulates."""
+        seen = emulated.observe(session, case, self.world, afresh=self._alone)
+        if seen[-1].ended in ("hang", "crash"):
+            self.end()
+        return seen
 
     def _told(self, sighting: Sighting) -> str:
         return self.world.path_at(sighting.path) + (" (deleted)" if sighting.gone else "")

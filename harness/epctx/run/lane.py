@@ -56,6 +56,8 @@ class Lane:
             return
         if self._launch.loader:  # a session takes longer than its world, and is waited for
             return
+        if self._launch.emulated:  # what is seen of a world is part of a reply
+            return
         plain = [index for index, case in enumerate(self._cases) if _plain(case)]
         if not plain:
             return

@@ -125,7 +125,7 @@ def _looked(runner: Runner, fault: Fault, name: str, python: str, wanted: Wanted
     notes: tuple[str, ...] = ()
     try:
         launch = prepare(target)
-        notes = launch.loader.notes if launch.loader else ()
+        notes = launch.notes
         own = judging(launch, runner.conditions(launch), fault.profile, fault.policies)
         # What is found where it must be needs no second run; what is found where nothing must be does.
         done = sorted(check(runner, launch, selected, own, confirm=wanted == "silent"), key=lambda j: j.index)

@@ -108,7 +108,7 @@ def new_scene(case: Case, platform: Platform) -> Scene:
 
 def new_tree(case: Case, platform: Platform) -> Tree:
     """The tree of a case's world, in which its model lies unless it is one from memory."""
-    return Tree(case.world, case.model.path if case.model.given else None, fold=platform == "windows")
+    return Tree(case.world, case.model.path if case.model.given else None, fold=platform != "posix")
 
 
 @remembered()

@@ -8,17 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
+from epctx.case import Platform
 from epctx.errors import UsageError
 from epctx.target.launch import Adapter, Launch
 from epctx.target.loaders import directories
 from epctx.target.spec import TargetSpec
 
-OPTIONS = ("python", "path", "chunking")
+OPTIONS = ("python", "path", "platform", "chunking")
+EMULATED: tuple[Platform, ...] = ("windows", "macos")
+"""The systems whose file systems can be emulated."""
 
 
 def python(spec: TargetSpec) -> Launch:
     """python:MODULE:OBJECT, an object with read and write, or a class or function that makes one (see docs/adapters.md);
-    ?python=PATH is the interpreter that has it, path=DIR where the module is, chunking=ordered that it writes in pieces"""
+    ?python=PATH is the interpreter that has it, path=DIR where the module is, chunking=ordered that it
+    writes in pieces; platform=windows or macos runs it on an emulated file system"""
     spec.allow(*OPTIONS)
     module, _, name = spec.what.partition(":")
     if not all(map(str.isidentifier, (*module.split("."), *filter(None, name.split("."))))):
@@ -27,7 +33,19 @@ def python(spec: TargetSpec) -> Launch:
     if not path.is_dir():
         raise UsageError(f"Target {spec.text!r}: there is no directory {path}.")
     directory = str(path.resolve())
-    return launch(spec, "python_adapter", {"path": directory, "module": module, "name": name}, (directory,))
+    settings = {"path": directory, "module": module, "name": name}
+    made = launch(spec, "python_adapter", settings, (directory,))
+    return _emulated(spec, made) if spec.option("platform") else made
+
+
+def _emulated(spec: TargetSpec, made: Launch) -> Launch:
+    """The same on the emulated file system of another platform."""
+    platform = next((known for known in EMULATED if known == spec.option("platform")), None)
+    if platform is None:
+        raise UsageError(f"Target {spec.text!r}: platform is one of {', '.join(EMULATED)}, not {spec.option('platform')!r}.")
+    assert made.adapter
+    adapter = replace(made.adapter, settings={**made.adapter.settings, "platform": platform}, emulated=True)
+    return replace(made, platform=platform, adapter=adapter)
 
 
 def launch(

@@ -47,13 +47,15 @@ class Adapter(Struct, frozen=True):
     """A target that is called through an object in Python (``epctx.adapter``): the module of ``epctx_driver`` that opens it, and
     what that is told. ``readable`` are the directories of its environment.
 
-    One that ``forks`` may be called in a process that comes from the one which opened it.
+    One that ``forks`` may be called in a process that comes from the one which opened it. One that is ``emulated`` is called on a
+    file system that its driver emulates, of the launch's platform.
     """
 
     module: str
     settings: dict[str, Any] = {}
     readable: tuple[str, ...] = ()
     forks: bool = True
+    emulated: bool = False
 
 
 class Launch(Struct, frozen=True):
@@ -101,6 +103,18 @@ class Launch(Struct, frozen=True):
     def measured(self) -> bool:
         """Whether what it does with memory is seen: a library has what it allocates counted, and the process for itself."""
         return not self.sessions and self.adapter is None
+
+    @property
+    def emulated(self) -> bool:
+        """Whether its worlds are not on a disk, but in its driver."""
+        return self.adapter is not None and self.adapter.emulated
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is special about it, and what a verdict on it does not show."""
+        if self.emulated:
+            return (f"only what an emulated file system of {self.platform} shows: no devices, no other program, no real disk",)
+        return self.loader.notes if self.loader else ()
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import tempfile
 
 from epctx.adapter import FAIL, INVALID_ARGUMENT, Buffer, Call, ReadCall, Refused, WriteCall
 
 LONGEST, LARGEST = 4096, 1 << 32
+DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *([.:]|\Z)", re.IGNORECASE)
+"""What Windows takes for a device, whatever its extension."""
 
 
 class Loader:
@@ -46,18 +49,30 @@ class Loader:
             raise Refused(INVALID_ARGUMENT, "the name holds a NUL")
         if len(os.fsencode(name)) >= LONGEST:
             raise Refused(INVALID_ARGUMENT, "the name is too long")
+        if os.sep == "\\":
+            name = self.on_windows(name)
         path = name if call.trusted else self.inside(call, name)
-        if name.endswith("/") or name.rpartition("/")[2] in (".", ".."):
+        if name.endswith(os.sep) or os.path.basename(name) in (os.curdir, os.pardir):
             raise Refused(INVALID_ARGUMENT, "the name is that of a directory")
         if writes and os.path.islink(path if call.trusted else os.path.join(call.directory or "", name)):
             self.check_link(call, path)
         return path
 
+    def on_windows(self, name: str) -> str:
+        """The name as Windows writes it. Refused where it means something else there than it says."""
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise Refused(INVALID_ARGUMENT, "the name is not UTF-8")
+        name = name.replace("/", os.sep)
+        for part in os.path.splitdrive(name)[1].split(os.sep):
+            if part not in (os.curdir, os.pardir) and (part.rstrip(". ") != part or ":" in part or DEVICE.match(part)):
+                raise Refused(INVALID_ARGUMENT, "the name is that of a device or a stream, or ends in what Windows drops")
+        return name
+
     def inside(self, call: Call, name: str) -> str:
         """The real path of a name from a model, which does not lead out of the directory of that."""
         if call.directory is None:
             raise Refused(INVALID_ARGUMENT, "a model from memory has no directory")
-        if os.path.isabs(name):
+        if os.path.isabs(name) or os.path.splitdrive(name)[0]:
             raise Refused(INVALID_ARGUMENT, "the name is absolute")
         base = os.path.realpath(call.directory)
         path = self.resolved(os.path.join(base, name))

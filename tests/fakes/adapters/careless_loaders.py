@@ -45,6 +45,18 @@ class Joins(Loader):
         return os.path.join(call.directory or "", name)
 
 
+class LooksForSlashes(Loader):
+    """Takes a slash for the only separator."""
+
+    def inside(self, call: Any, name: str) -> str:
+        if os.pardir in name.split("/"):
+            raise Refused(INVALID_ARGUMENT, "the name leads out of the directory of the model")
+        return os.path.join(call.directory, name)
+
+    def on_windows(self, name: str) -> str:
+        return name
+
+
 class UsesWorkingDirectory(Loader):
     """Takes the working directory for that of a model from memory."""
 
