@@ -44,7 +44,7 @@ class Emulation:
         except ImportError:
             raise Unusable(
                 f"the file systems of other systems are emulated by pyfakefs, which is not installed for {sys.executable}: run "
-                f"{sys.executable} -m pip install 'pyfakefs>=6.0'"
+                f"{sys.executable} -m pip install 'pyfakefs>=6.3'"
             ) from None
         self.path: ModuleType = ntpath if platform == "windows" else posixpath
         self.met = f"the file system of {platform}, emulated by pyfakefs {pyfakefs.__version__}"

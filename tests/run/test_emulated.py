@@ -152,5 +152,5 @@ def test_a_platform_that_is_none_is_told() -> None:
 def test_without_pyfakefs_it_is_said_what_to_install(runner: Runner) -> None:
     if importlib.util.find_spec("pyfakefs"):
         pytest.skip("pyfakefs is installed")
-    with pytest.raises(TargetError, match=r"emulated by pyfakefs, which is not installed for .*pip install 'pyfakefs>=6.0'"):
+    with pytest.raises(TargetError, match=r"emulated by pyfakefs, which is not installed for .*pip install 'pyfakefs>=6.3'"):
         runner.conditions(target("windows"))

@@ -32,6 +32,7 @@ from epctx.run.select import select, skip
 @options.jobs
 @options.boxing
 @options.sanitizing
+@options.platforms
 @click.option(
     "--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*', and the controls."
 )
@@ -56,6 +57,7 @@ def command(
     jobs: int,
     unboxed: bool,
     sanitizer: Sanitizer | None,
+    platform: str | None,
     only: tuple[str, ...],
     skips: tuple[str, ...],
     files: tuple[Path, ...],
@@ -87,6 +89,7 @@ def command(
     python:MODULE:OBJECT   an object in Python with read and write
                  ?path=DIR            where the module is
                  &python=PATH         the interpreter that has it
+                 &platform=windows    on an emulated file system, or macos
 
     Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged. `epctx smoke
     TARGET` says what to mend then, step by step.
@@ -96,7 +99,7 @@ def command(
     1 findings, or known ones that no longer occur, 2 bad input,
     3 target or harness unusable, 4 nothing ran, 130 interrupted.
     """
-    console = Output()
+    console, target = Output(), options.on_platform(target, platform)
     if new_baseline and fail_fast:
         raise UsageError("--write-baseline takes a whole run; leave out --fail-fast.")
     listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()

@@ -65,6 +65,21 @@ def sanitizing(command: F) -> F:
     )(command)
 
 
+def platforms(command: F) -> F:
+    """--platform."""
+    return click.option(
+        "--platform",
+        type=click.Choice(["windows", "macos"]),
+        help="The option of that name of the target: an object in Python runs on an emulated file system of that platform; "
+        "others apply the name rules of Windows.",
+    )(command)
+
+
+def on_platform(target: str, platform: str | None) -> str:
+    """The name of the target on a platform, if one is named."""
+    return target if platform is None else f"{target}{'&' if '?' in target else '?'}platform={platform}"
+
+
 def jobs(command: F) -> F:
     """--jobs."""
     return click.option(
