@@ -203,7 +203,7 @@ def test_a_comparison_shows_both_sides(reader: Reader) -> None:
     after = [made.line(line.case, made.REFUSED) if line.case.family == "traversal" else line for line in lines()]
     compared = compare(made.run(before, target="weak:S6"), made.run(after))
     shown = reader.open(comparison(compared))
-    assert shown.locator("h1").inner_text() == "4 findings got worse"
+    assert shown.locator("h1").inner_text() == "It got worse: 4 new findings"
     count(shown, "6 changes in 3 cases")
     shown.select_option("#filter-show", "better")
     count(shown, "2 changes in 1 case")

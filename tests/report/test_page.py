@@ -160,7 +160,7 @@ def test_the_timeline_has_calls_callbacks_and_events_with_their_times() -> None:
 
 def test_a_comparison_has_what_both_runs_saw() -> None:
     text = comparison(compare(made.run([made.line(FAILING.case, made.REFUSED)], target="weak:before"), made.run([FAILING])))
-    assert "2 findings got worse</h1>" in text
+    assert "It got worse: 2 new findings</h1>" in text
     before, after = opened(text)["sides"]
     assert (before["result"], after["result"]) == ("pass", "fail")
     assert "weak:before" in before["again"]

@@ -143,7 +143,13 @@ class Event(NamedTuple):
 def seen_rows(number: int, seen: Seen) -> list[tuple[str, str]]:
     """Everything that was seen of a call, as labels and texts."""
     ending = (f"call {number}", f"{ending_words(seen)}, {seen.seconds * 1e6:,.0f} us")
-    return [ending, *outcome_rows(seen), *((event.label, event.text) for event in events(seen)), *sum_rows(seen)]
+    return [ending, *outcome_rows(seen), *((event.label, _timed(event)) for event in events(seen)), *sum_rows(seen)]
+
+
+def _timed(event: Event) -> str:
+    if event.started is None:
+        return event.text
+    return f"{event.text}, {event.started:,.0f} to {'…' if event.ended is None else f'{event.ended:,.0f}'} us"
 
 
 def ending_words(seen: Seen) -> str:
@@ -225,8 +231,7 @@ def _invocation(seen: CallbackSeen) -> str:
         words.append("met the others")
     if seen.reentered is not None:
         words.append(f"came back with code {seen.reentered}")
-    end = "…" if seen.ended is None else f"{seen.ended * 1e6:,.0f}"
-    return f"{', '.join(words)}, {seen.started * 1e6:,.0f} to {end} us"
+    return ", ".join(words)
 
 
 def _state(state: State) -> str:

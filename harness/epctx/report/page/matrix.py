@@ -71,7 +71,6 @@ def matrix_of_run(lines: Sequence[Line]) -> Matrix:
         for rule in dict.fromkeys((*line.case.rules, *found)):
             rules.setdefault(rule, rule_row(rule))
             counts.add(rule, line.case.family, found.get(rule, "held"))
-    kind = "broken" if any(counts.sum(rule, "broken") for rule in rules) else "noted"
 
     def marks(rule: RuleRow, family: str) -> Iterable[Mark]:
         if number := counts.of(rule.id, family, "broken"):
@@ -82,7 +81,7 @@ def matrix_of_run(lines: Sequence[Line]) -> Matrix:
             yield Mark("held", "✓", number, "aim at it and show nothing", "")
 
     order = sorted(rules.values(), key=lambda r: (not counts.sum(r.id, "broken"), not counts.sum(r.id, "noted"), *_rank(r)))
-    return _matrix((line.case.family for line in lines), order, marks, {r.id for r in order if counts.sum(r.id, kind)})
+    return _matrix((line.case.family for line in lines), order, marks, {r.id for r in order if counts.sum(r.id, "broken")})
 
 
 def matrix_of_comparison(compared: Comparison) -> Matrix:

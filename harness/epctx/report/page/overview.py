@@ -120,7 +120,11 @@ def of_comparison(compared: Comparison) -> Overview:
         after.epctx,
         mood,
         f"From {before.target} to {after.target}",
-        f"{plural(worse, 'finding')} got worse" if worse else "Nothing got worse" if compared.compared else "Nothing to compare",
+        f"It got worse: {plural(worse, 'new finding')}"
+        if worse
+        else "Nothing got worse"
+        if compared.compared
+        else "Nothing to compare",
         f"{plural(compared.compared, 'case')} {'was' if compared.compared == 1 else 'were'} judged in both runs",
         "Worse is a rule that breaks after and did not before; better one that broke and holds now. What changed otherwise is "
         "not judged. A case that one of the runs did not judge, or does not have, is neither better nor worse.",
