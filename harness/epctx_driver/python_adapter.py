@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -16,6 +17,10 @@ def open_adapter(path: str, module: str, name: str = "") -> Any:
 
     A class, or a function that is none, is called without arguments to get one.
     """
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise Unusable(
+            f"the user {os.getuid()}, as whom the target runs, may not read {path}: let others read it, or run epctx as its owner"
+        )
     sys.path.insert(0, path)
     try:
         found = importlib.import_module(module)

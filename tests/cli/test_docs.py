@@ -100,6 +100,7 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     renamed = (helper.replace("vendor::io", name) for name in ("my_ep", build.HEADER_NAMESPACE))
     (tmp_path / "src/ep_context_data.h").write_text("\n".join(renamed), encoding="utf-8")
     (tmp_path / "docs").symlink_to(DOCS)
+    tmp_path.chmod(0o755)  # as root, targets run as nobody
     (tmp_path / "my_loader.py").write_text(blocks(DOCS / "adapters.md", "python")[0], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -213,6 +214,12 @@ def test_what_is_no_bytes_is_an_error_of_the_adapter(runner: Runner) -> None:
 def test_what_cannot_be_opened_is_told(text: str, words: str, runner: Runner) -> None:
     with pytest.raises(TargetError, match=words):
         runner.conditions(python(parse(text)))
+
+
+def test_a_directory_that_the_target_may_not_read_is_told(runner: Runner, tmp_path: Path) -> None:
+    tmp_path.chmod(0o700 if os.getuid() == 0 else 0)
+    with pytest.raises(TargetError, match=f"as whom the target runs, may not read {tmp_path}: let others read it"):
+        runner.conditions(python(parse(f"python:careful_loader:Loader?path={tmp_path}")))
 
 
 @pytest.mark.parametrize(
