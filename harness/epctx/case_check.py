@@ -30,10 +30,11 @@ from epctx.case import (
     raw,
     shown,
 )
-from epctx.case_reach import Wrong, attributes_of, reach
+from epctx.case_reach import Wrong, attributes_of, reach, reach_of_names, reach_of_world
 from epctx.errors import CaseError
+from epctx.remember import remembered
 from epctx.spec.config import FUNCTIONS, PLACES, step_expectations
-from epctx.spec.scene import Scene
+from epctx.spec.scene import Scene, scene_of
 from epctx.spec.tree import NAME_MAX, PATH_MAX, ROOT, Place, Tree
 
 MAX_ENTRIES = 256
@@ -83,6 +84,24 @@ def validate(case: Case, where: str = "case") -> None:
         _calls(case, tree)
     except Wrong as wrong:
         raise CaseError(f"{where}: {wrong.at}: {wrong}") from None
+
+
+def validate_names(case: Case, where: str = "case") -> None:
+    """The same for a case in which only the names are in doubt, and of which many have the same world: that is looked at once."""
+    try:
+        scene = scene_of(case, "posix")
+        if case.model.given not in (reached := _reached(case.world)):
+            reach_of_world(case, scene.tree)
+            reached.add(case.model.given)
+        reach_of_names(case, scene)
+    except Wrong as wrong:
+        raise CaseError(f"{where}: {wrong.at}: {wrong}") from None
+
+
+@remembered(512)
+def _reached(_world: World) -> set[Name]:
+    """The paths of models with which a world is known to reach no further than it may."""
+    return set()
 
 
 # --- sizes, before anything is expanded -------------------------------------------------------------------------------------

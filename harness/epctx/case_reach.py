@@ -33,6 +33,12 @@ class Wrong(Exception):
 
 def reach(case: Case, tree: Tree) -> None:
     """Raise ``Wrong`` for the first text of ``case``, whose world is ``tree``, that reaches too far."""
+    reach_of_world(case, tree)
+    reach_of_names(case, Scene(tree, case.model.given, "posix"))
+
+
+def reach_of_world(case: Case, tree: Tree) -> None:
+    """The same for the texts of links, and for the path of the model that the runtime is given."""
     cwd = len(tree.cwd.names) - ROOT_DEPTH
     for index, entry in enumerate(case.world.entries):
         if isinstance(entry, Link):
@@ -47,7 +53,11 @@ def reach(case: Case, tree: Tree) -> None:
     if given:
         _counts("$.model.given", case.model.given, cwd, cwd)
         _lands("$.model.given", case.model.given, tree, tree.cwd)
-    base = Scene(tree, case.model.given, "posix").base
+
+
+def reach_of_names(case: Case, scene: Scene) -> None:
+    """The same for all other texts, in a ``scene`` of which the texts reach no further."""
+    tree, base = scene.tree, scene.base
     bases = [place for place in (base.place, base.real) if place is not None] if base is not None else [tree.cwd]
     for at, attribute in attributes_of(case):
         for name in (attribute.text, *(attribute.texts or ())):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
-from epctx.case import Link, raw
-from epctx.case_check import validate
+from epctx.case import Case, Link, raw
+from epctx.case_check import validate, validate_names
 from epctx.case_file import dumps, loads
+from epctx.errors import CaseError
 from epctx.fuzz import Dice, Grammar
 from epctx.fuzz.engine import cases as batch
 from epctx.spec import predict
@@ -28,6 +31,28 @@ def test_every_case_may_be_built_and_is_what_its_file_says() -> None:
         assert case is not None
         validate(case)
         assert loads(dumps(case)) == case
+
+
+def test_names_alone_reach_as_far_as_in_a_case_that_is_looked_at_as_a_whole() -> None:
+    dice, grammar, told = Dice(3), Grammar(), Counter[str]()
+    for number in range(400):
+        case = grammar.case(dice, f"fuzz/3-{number}", apart=1 << 30)
+        assert case is not None
+        ups = "../" * dice.below(9)
+        calls = tuple(replace(call, name=f"{ups}{call.name}") if isinstance(call.name, str) else call for call in case.calls)
+        other = replace(case, calls=calls)
+        both = [_why_not(check, other) for check in (validate, validate_names)]
+        assert both[0] == both[1], calls
+        told["refused" if both[0] else "taken"] += 1
+    assert min(told["refused"], told["taken"]) > 40
+
+
+def _why_not(check: Callable[[Case], None], case: Case) -> str:
+    try:
+        check(case)
+    except CaseError as error:
+        return str(error)
+    return ""
 
 
 def test_a_seed_gives_the_same_cases_and_another_one_others() -> None:

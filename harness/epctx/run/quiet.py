@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from epctx.case import Call, Case, Dir, Fifo, File, HardLink, Limits, Link, Socket, World, content_of
+from epctx.case import Call, Case, Dir, Expect, Fifo, File, HardLink, Limits, Link, Socket, World, content_of
 from epctx.remember import remembered
 from epctx.spec import predict
 from epctx.target import Launch
@@ -27,19 +27,15 @@ def quiet(case: Case) -> bool:
 def changing(case: Case, launch: Launch) -> tuple[int, ...]:
     """The indexes of the calls that change the world, if they do what is expected of them, or what others like them did."""
     known = habits(launch).change
-    if known:
-        also = [index for index, way in enumerate(ways(case)) if way in known]
-    elif writes(case):
-        also = []
-    else:
+    if not known and not writes(case):
         return ()
-    return tuple(
-        [
-            index
-            for index, (call, expect) in enumerate(zip(case.calls, predict(case), strict=True))
-            if index in also or (call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None)
-        ]
-    )
+    found = []
+    for index, (call, expect) in enumerate(zip(case.calls, predict(case), strict=True)):
+        if (call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None) or (
+            known and _way(call, expect) in known
+        ):
+            found.append(index)
+    return tuple(found)
 
 
 def writes(case: Case) -> bool:
@@ -62,8 +58,11 @@ def habits(_launch: Launch) -> Habits:
 
 def ways(case: Case) -> list[Way]:
     """What each call of a case does, the rule that decides it, and whether its name goes back up."""
-    calls = zip(case.calls, predict(case), strict=True)
-    return [(call.op, expect.rule, isinstance(call.name, str) and "/../" in call.name) for call, expect in calls]
+    return list(map(_way, case.calls, predict(case)))
+
+
+def _way(call: Call, expect: Expect) -> Way:
+    return call.op, expect.rule, isinstance(call.name, str) and "/../" in call.name
 
 
 def _size(call: Call) -> int:

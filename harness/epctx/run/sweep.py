@@ -89,11 +89,13 @@ class Group(NamedTuple):
         return self.parts[-1].changes
 
 
-def _parts(index: int, case: Case, launch: Launch) -> Iterator[Part]:
-    end, may = len(case.calls), changing(case, launch)
-    ends = sorted({call + 1 for call in may} | {end})
-    for first, last in itertools.pairwise((0, *ends)):
-        yield Part(index, range(first, last), bool(may))
+def _parts(index: int, case: Case, changing: Sequence[int]) -> list[Part]:
+    """The parts of a case, of which the calls ``changing`` may change the world."""
+    end = len(case.calls)
+    if not changing:
+        return [Part(index, range(end), False)]
+    ends = sorted({call + 1 for call in changing} | {end})
+    return [Part(index, range(first, last), True) for first, last in itertools.pairwise((0, *ends))]
 
 
 def _groups(parts: Iterable[tuple[Part, Iterator[bytes]]]) -> Iterator[Group]:
@@ -165,6 +167,7 @@ class Sweep:
         self.awaited: list[Awaited] = []
         self._keeper, self._launch, self._cases = keeper, launch, cases
         self._lost: dict[int, str] = {}
+        self._may_change: dict[int, tuple[int, ...]] = {}
         self._looked: list[Looked] = []
         self._found: dict[int, list[Seen]] = {}
         waiting = self._in_order([index for index in indexes if quiet(cases[index])])
@@ -181,10 +184,16 @@ class Sweep:
         """Those that may be swept: what is not to change the world, first reads, as writes may do more than they should."""
         hang = habits(self._launch).hang
         waiting = [index for index in indexes if not hang or hang.isdisjoint(ways(self._cases[index]))]
-        changes = [index for index in waiting if changing(self._cases[index], self._launch)]
+        changes = [index for index in waiting if self._changing(index)]
         others = sorted(set(waiting).difference(changes), key=lambda index: (writes(self._cases[index]), index))
         # on a guarded driver, what one case writes would be another's plaintext on the disk
         return others if waiting and guarded(self._cases[waiting[0]]) else _mixed(others, changes)
+
+    def _changing(self, index: int) -> tuple[int, ...]:
+        """Which calls of a case may change the world, by what is known now."""
+        if (found := self._may_change.get(index)) is None:
+            found = self._may_change[index] = changing(self._cases[index], self._launch)
+        return found
 
     def _by_itself(self, index: int) -> Observation:
         """Run one case by itself. A driver that died in it before, and does not now, died all the same."""
@@ -229,7 +238,7 @@ class Sweep:
 
     def _divided(self, indexes: Sequence[int], requests: Iterable[Iterator[bytes]]) -> Iterator[tuple[Part, Iterator[bytes]]]:
         for index, own in zip(indexes, requests, strict=True):
-            for part in _parts(index, self._cases[index], self._launch):
+            for part in _parts(index, self._cases[index], self._changing(index)):
                 yield part, own
 
     def _exchange(self, session: Session, coming: Iterator[Group]) -> tuple[int | None, bool]:
@@ -283,6 +292,7 @@ class Sweep:
             end = at + len(own)
             if end > len(touched) or (world.disturbed and end == len(touched) and not part.changes):
                 if world.disturbed:
+                    self._may_change.clear()
                     habits(self._launch).change.add(ways(self._cases[part.case])[part.calls[len(touched) - 1 - at]])
                 return part.case
             self._looked += map(Looked, itertools.repeat(part.case), part.calls, own, touched[at:end])
