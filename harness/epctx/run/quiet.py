@@ -31,9 +31,8 @@ def changing(case: Case, launch: Launch) -> tuple[int, ...]:
         return ()
     found = []
     for index, (call, expect) in enumerate(zip(case.calls, predict(case), strict=True)):
-        if (call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None) or (
-            known and _way(call, expect) in known
-        ):
+        meant = call.op == "write" and expect.outcome != "refuse" and call.as_used.write_callback is None
+        if meant or (known and _way(call, expect) in known):
             found.append(index)
     return tuple(found)
 

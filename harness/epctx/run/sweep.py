@@ -170,10 +170,11 @@ class Sweep:
         self._may_change: dict[int, tuple[int, ...]] = {}
         self._looked: list[Looked] = []
         self._found: dict[int, list[Seen]] = {}
-        waiting = self._in_order([index for index in indexes if quiet(cases[index])])
+        waiting = [index for index in indexes if quiet(cases[index])]
         if len(waiting) >= LEAST:
             session = keeper.started(launch, Limits(), guarded(cases[waiting[0]]))
             waiting = [index for index in waiting if not keeper.obstacle(session, cases[index])]
+        waiting = self._in_order(waiting)
         while len(waiting) >= LEAST:
             waiting = self._swept(waiting)
         for index in indexes:
@@ -292,7 +293,8 @@ class Sweep:
             end = at + len(own)
             if end > len(touched) or (world.disturbed and end == len(touched) and not part.changes):
                 if world.disturbed:
-                    self._may_change.clear()
+                    if not session.lookout:
+                        self._may_change.clear()
                     habits(self._launch).change.add(ways(self._cases[part.case])[part.calls[len(touched) - 1 - at]])
                 return part.case
             self._looked += map(Looked, itertools.repeat(part.case), part.calls, own, touched[at:end])

@@ -127,14 +127,14 @@ def request(
     and what comes late is not waited for here, but by that ticket (``await_late``). A driver in Python makes a call
     ``afresh``, and those after it, in a process that has made none.
     """
-    parts: list[bytes] = [protocol.field(protocol.CWD, cwd)]
+    parts: list[bytes] = [_same(protocol.CWD, cwd)]
     flags, size = _flags(call) | (protocol.AFRESH if afresh else 0), 0
     if ticket is not None:
         flags |= protocol.MARKED | (protocol.AWAITED if call.lingers else 0)
     if name is not None:
         parts.append(protocol.field(protocol.NAME, name))
     if call.source == "model":
-        parts.append(protocol.field(protocol.MODEL_PATH, model_path))
+        parts.append(_same(protocol.MODEL_PATH, model_path))
     if call.op == "write":
         if not isinstance(call.fallback, UnsetType) and call.fallback is not None:
             parts.append(protocol.field(protocol.FALLBACK, raw(call.fallback, root)))
@@ -163,6 +163,10 @@ def request(
         size,
     )
     return protocol.message(protocol.REQUEST_KIND, fixed + b"".join(parts))
+
+
+_same = functools.lru_cache(maxsize=256)(protocol.field)
+"""The fields that many requests have in common."""
 
 
 def await_late(ticket: int) -> bytes:
