@@ -94,6 +94,9 @@ def _confined(scene: Scene, case: Case, call: Call, name: bytes, text: str) -> E
     if found.outcome != "refuse" and not rule and place.node and (home := tree.other_home(base.place, place.node)):
         rule = "contain.hard-link"
         doubt = f"{text} is a hard link to the outside file {where_is(scene, Place([], list(home)))}"
+    if found.outcome == "accept" and call.op == "write" and place.lexical and place.leaf and not scene.windows:
+        # weakly_canonical alone leaves a link after a missing component unresolved, and what is a link is not written
+        doubt = doubt or f"{text} ends at a link, after something that does not exist"
     if tree.folded:  # a property of the file system, not of names: a directory may be told to mind case
         doubt = doubt or f"{text} is there only where case does not count"
     if doubt:
