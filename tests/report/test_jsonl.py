@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
+from tests.report.runs import MIXED
 
 from epctx.case import Call, Case, Piece, World
 from epctx.errors import UsageError
 from epctx.observation import Observation, Seen
 from epctx.oracle import Verdict
+from epctx.report import jsonl
 from epctx.report.jsonl import JsonLines, read
 from epctx.report.record import Header, Line, footer
 
+SCHEMA = Path(__file__).parent.parent.parent / "docs" / "schema" / "run.schema.json"
 HEAD = Header("reference", "spec", 1, "a box", "1.32.0", "0.1.0", "2026-01-01T00:00:00+00:00")
 LINE = Line(
     0,
@@ -92,3 +97,17 @@ def test_a_file_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
 def test_a_target_held_only_if_something_ran_and_nothing_broke(results: list[str], held: bool) -> None:
     assert footer([Verdict("a/b", r) for r in results], [], 1.0).held is held  # type: ignore[arg-type]
     assert footer([Verdict("a/b", r) for r in results], [], 1.0, interrupted=True).held is False  # type: ignore[arg-type]
+
+
+def test_the_schema_is_that_of_the_structs() -> None:
+    assert SCHEMA.read_text() == json.dumps(jsonl.schema(), indent=2) + "\n"
+
+
+def test_every_line_is_valid_by_the_schema(tmp_path: Path) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+    texts = write(tmp_path / "r.jsonl", MIXED.header, *MIXED.lines, MIXED.footer).read_text().splitlines()
+    assert len(texts) == len(MIXED.lines) + 2
+    for text in texts:
+        validator.validate(json.loads(text))
+    assert not validator.is_valid({**json.loads(texts[0]), "format": 1})
+    assert not validator.is_valid({**json.loads(texts[1]), "more": 1})

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from epctx import __version__
 from epctx.case import Case
+from epctx.cli.reporting import in_repository
 from epctx.oracle import Profile, Verdict
 from epctx.report.console import Output
 from epctx.report.record import Header
@@ -47,6 +48,7 @@ def header(
         chunking=launch.chunking,
         skipped=skipped,
         judged_by=profile,
+        source=in_repository(launch.source) if launch.source else "",
     )
 
 

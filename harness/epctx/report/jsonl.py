@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 
@@ -45,6 +45,21 @@ class JsonLines:
             yield
         except OSError as error:
             raise UsageError(f"--json {self.path}: {error.strerror}; name a file that can be written.") from None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a line of a saved run."""
+    kinds, definitions = msgspec.json.schema_components([Header, Line, Footer], ref_template="#/$defs/{name}")
+    whole: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "epctx saved run",
+        "description": "A line of a saved run: first a header, then a line for each case, last a footer.",
+        "oneOf": list(kinds),
+        "$defs": dict(sorted(definitions.items())),
+    }
+    whole["$defs"]["Header"]["properties"]["format"] = {"const": FORMAT, "description": "Version of the format of saved runs."}
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(whole))
+    return plain
 
 
 def _encoded(record: Header | Line | Footer) -> bytes:

@@ -34,7 +34,7 @@ def python(spec: TargetSpec) -> Launch:
         raise UsageError(f"Target {spec.text!r}: there is no directory {path}.")
     directory = str(path.resolve())
     settings = {"path": directory, "module": module, "name": name}
-    made = launch(spec, "python_adapter", settings, (directory,))
+    made = replace(launch(spec, "python_adapter", settings, (directory,)), source=_source(path.joinpath(*module.split("."))))
     return _emulated(spec, made) if spec.option("platform") else made
 
 
@@ -46,6 +46,12 @@ def _emulated(spec: TargetSpec, made: Launch) -> Launch:
     assert made.adapter
     adapter = replace(made.adapter, settings={**made.adapter.settings, "platform": platform}, emulated=True)
     return replace(made, platform=platform, adapter=adapter)
+
+
+def _source(module: Path) -> str:
+    """The file of a module, if it is one of Python that lies where it was said to be."""
+    files = (module.with_name(f"{module.name}.py"), module / "__init__.py")
+    return next((str(file) for file in files if file.is_file()), "")
 
 
 def launch(

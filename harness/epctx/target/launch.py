@@ -87,6 +87,8 @@ class Launch(Struct, frozen=True):
     sanitizer: Sanitizer | None = None
     instrumented: bool = True
     fuzzer: Fuzzer | None = None
+    source: str = ""
+    """The file in which it is written, or else the one that it is, for reports that point into code; "" if unknown."""
 
     @property
     def patience(self) -> float:

@@ -50,7 +50,8 @@ def header(spec: TargetSpec) -> Launch:
         spec.sanitizer,
         _coverage(spec),
     )
-    return _launch(spec, build.build(_driver(spec)), library, "", _platform(spec), spec.chunking())
+    launch = _launch(spec, build.build(_driver(spec)), library, "", _platform(spec), spec.chunking())
+    return replace(launch, source=spec.what)
 
 
 def lib(spec: TargetSpec) -> Launch:
@@ -60,7 +61,7 @@ def lib(spec: TargetSpec) -> Launch:
     if not path.is_file():
         raise UsageError(f"Target {spec.text!r}: there is no library {spec.what!r}.")
     launch = _launch(spec, build.build(_driver(spec)), path.resolve(), spec.option("set"), _platform(spec), spec.chunking())
-    return replace(launch, instrumented=False)
+    return replace(launch, instrumented=False, source=spec.what)
 
 
 def ep(spec: TargetSpec) -> Launch:
