@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
-import sys
-import venv
-from pathlib import Path
 
 import pytest
 from tests.fuzz.running import CONVERTING, rounds
@@ -46,23 +41,6 @@ def test_a_way_out_is_found_and_the_process_goes_on() -> None:
 @needs_atheris
 def test_the_reference_holds() -> None:
     assert rounds("reference", "atheris", 1 << 12).broken == {}
-
-
-@pytest.mark.slow
-@needs_atheris
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's targets run as somebody else")
-def test_an_interpreter_that_is_not_open_to_the_target_is_told_in_a_sentence(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    venv.create(tmp_path / "venv", system_site_packages=True)
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    words = (tmp_path / "venv" / "bin" / "python", "-m", "epctx", "fuzz", "reference", "--engine", "atheris", "--unboxed")
-    done = subprocess.run(
-        [*words, "--out", tmp_path / "out", "--for", "1m"], env=here, capture_output=True, text=True, timeout=100, check=False
-    )
-    assert done.returncode == 3
-    assert "is not open to others and the target runs as nobody" in done.stderr
-    assert "leave out --unboxed" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_without_atheris_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
