@@ -26,6 +26,9 @@ WORLD = World(
         Link("model/loop", "loop"),
         Link("model/two", "owt"),
         Link("model/owt", "two"),
+        Link("model/grows", "grows/../../outside/s"),
+        Link("model/often", "here/in-dir/../" * 12 + "here/f"),
+        Link("model/turns", "often/../often"),
         Link("model/null", "/dev/null"),
         Link("model/stdin", "/dev/stdin"),
         Link("model/cwd", "/proc/self/cwd"),
@@ -82,6 +85,10 @@ TABLE = """
     dev/x               not-dir
     loop                loop
     two/x               loop
+    grows               loop
+    often               model/f
+    here/often          model/f
+    turns               not-dir
     long                too-long
     ../locked           locked
     ../locked/f         denied

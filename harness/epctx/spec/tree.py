@@ -384,7 +384,7 @@ class Tree:
         nodes, names = place.nodes, place.names
         saved = (nodes[:], names[:], place.links, place.leaf)
         pending = [part]
-        met: set[tuple[bytes, ...]] = set()
+        opened: dict[tuple[bytes, ...], int] = {}
         place.leaf = place.leaf and part in (b"", b".")
         while pending:
             name = pending.pop()
@@ -418,11 +418,9 @@ class Tree:
                 continue
             elif (place.links + 1) > limit:
                 place.fault = "loop"
-            elif place.links > FEW_LINKS and (state := (*names, b"/", name, b"/", *pending)) in met:  # it goes round for ever
+            elif place.links > FEW_LINKS and _leads_to_itself((*names, name), len(pending), opened):
                 place.links, place.fault = limit, "loop"
             else:
-                if place.links > FEW_LINKS:
-                    met.add(state)
                 place.links += 1
                 place.leaf = True
                 if child.magic:
@@ -523,6 +521,17 @@ class Tree:
                 yield from self.files(child)
             elif child.kind == "file":
                 yield child
+
+
+def _leads_to_itself(link: tuple[bytes, ...], behind: int, opened: dict[tuple[bytes, ...], int]) -> bool:
+    """Whether a link is met while its own text is resolved, and so for ever. ``behind`` is how many components are pending behind
+    it; ``opened`` are the links of which the text is being resolved, outermost first, each with the same number."""
+    while opened and next(reversed(opened.values())) > behind:
+        opened.popitem()
+    if link in opened:
+        return True
+    opened[link] = behind
+    return False
 
 
 @functools.lru_cache(maxsize=4096)
