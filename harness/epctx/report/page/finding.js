@@ -89,7 +89,7 @@ function again(side) {
     copied.textContent = (await copy(side.again)) ? "copied" : "select it, and copy by hand";
     setTimeout(() => (copied.textContent = ""), 4000);
   });
-  return part("Show it again", el("div", { class: "command" }, el("code", { tabindex: "0" }, side.again), button, copied));
+  return part("Show it again", el("div", { class: "command" }, el("code", {}, side.again), button, copied));
 }
 
 /** Copy a text; whether that went well. Where the page is a file, a browser may give no clipboard but the old way. */
@@ -185,7 +185,12 @@ function labelled(rows) {
 }
 
 function callsOf(detail) {
-  return part(detail.calls.length > 1 ? "The calls" : "The call", detail.calls.map(labelled));
+  const aims = detail.aims.flatMap((rule, n) => [n ? ", " : " that aims at ", el("code", {}, rule)]);
+  return part(
+    detail.calls.length > 1 ? "The calls" : "The call",
+    detail.calls.map(labelled),
+    el("p", { class: "aside" }, `A ${detail.intent} case`, aims, "."),
+  );
 }
 
 function ruleOf(rule) {

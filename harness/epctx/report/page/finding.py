@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from epctx.case import Call, Case, Expect, Struct, shown
 from epctx.observation import Observation, Seen
-from epctx.oracle import Profile, Verdict, expectations, path_text
+from epctx.oracle import PROFILES, Verdict, expectations, path_text
 from epctx.report.record import Header, Line
 from epctx.report.terminal import COMPANY, replay_command
 from epctx.report.tree import tree
@@ -77,14 +77,14 @@ class Detail(Struct, frozen=True):
 
 def detail(case: Case, *runs: tuple[Header, Line]) -> Detail:
     """A case as each of some runs saw it; what was expected is what the last of them says."""
-    expects = _expects(case, runs[-1][0].judged_by)
-    calls = [call_rows(n, call, expect) for n, (call, expect) in enumerate(zip(case.calls, expects, strict=False), 1)]
+    expects = _expects(case, runs[-1][0])
+    calls = [call_rows(n, call, expect) for n, (call, expect) in enumerate(zip(case.calls, expects, strict=True), 1)]
     given = shown(case.model.given) or "(bytes, no path)"
     return Detail(case.intent, case.rules, given, tuple(map(tuple, calls)), tuple(_side(head, line) for head, line in runs))
 
 
-def _expects(case: Case, profile: Profile | None) -> Sequence[Expect]:
-    return case.expect if profile is None else expectations(case, profile)
+def _expects(case: Case, head: Header) -> Sequence[Expect]:
+    return expectations(case, head.judged_by or PROFILES.get(head.profile, PROFILES["spec"]))
 
 
 def _side(head: Header, line: Line) -> Side:
@@ -92,7 +92,7 @@ def _side(head: Header, line: Line) -> Side:
     return Side(
         verdict.result,
         tuple(Broke(f.rule, f.call, f.expected, f.happened, f.file, f.fails) for f in verdict.findings),
-        tuple(_branches(line.case, _expects(line.case, head.judged_by), line.observation, verdict)),
+        tuple(_branches(line.case, _expects(line.case, head), line.observation, verdict)),
         tuple(
             CallSeen(tuple(_timeline(number, call, seen)), (*outcome_rows(seen), *sum_rows(seen)))
             for number, (call, seen) in enumerate(zip(line.case.calls, calls, strict=False), 1)
@@ -124,12 +124,18 @@ def _branches(case: Case, expects: Sequence[Expect], observation: Observation, v
     base = model_directory(case)
     within = None if base is None else path_text(base)
     for node in tree(case, marks):
-        inside = within is not None and (not within or node.path == within or node.path.startswith(within + "/"))
+        inside = within is not None and _lies_in(node.path, within)
         kinds = {kind for kind, _ in marks.get(node.path, ())}
         bad = node.path in files and "touched" in kinds
         found = tuple(("bad" if bad and kind == "touched" else kind, words) for kind, words in marks.get(node.path, ()))
         about = ", ".join(filter(None, (node.about, "model directory" if node.path == within else "")))
         yield Branch(node.depth, node.name, about, node.kind, inside, found)
+
+
+def _lies_in(path: str, directory: str) -> bool:
+    if path.startswith(("../", "/")) or path == "..":  # above the world, or elsewhere
+        return False
+    return not directory or path == directory or path.startswith(f"{directory}/")
 
 
 def _timeline(number: int, call: Call, seen: Seen) -> Iterator[Event]:
