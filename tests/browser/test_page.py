@@ -124,6 +124,10 @@ def test_a_link_leads_to_a_finding(reader: Reader, place: str) -> None:
     assert shown.locator("li.inside > .entry code").all_inner_texts() == ["model/", "good.bin", "link", "model.onnx"]
     assert shown.locator(".timeline .label").all_inner_texts() == ["call 1", "open", "leaked", "end"]
     assert shown.get_by_role("heading", name="The rule contain.symlink-file").is_visible()
+    shown.get_by_text("A weak form, and the right one").click()
+    weak, right = shown.locator("figure").all()
+    assert "final-link-unchecked" in weak.inner_text()
+    assert right.inner_text().startswith("The right form epctx/native/reference/ep_context_data.h")
     shown.get_by_role("button", name="Copy").click()
     shown.get_by_text("copied").wait_for()
     assert shown.evaluate("navigator.clipboard.readText()") == "epctx replay 'links/leak[3]' weak:S7"
@@ -272,6 +276,8 @@ def test_a_screen_reader_finds_its_way(reader: Reader, dark: bool, place: str) -
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (dependency group browser)")
     text = comparison(compare(made.run(lines()[1:]), RUN)) if place == "comparison" else REPORT
     shown = reader.open(text, place if place.startswith("#") else "", dark=dark)
+    if shown.locator("summary").count():
+        shown.click("summary")
     found = axe.Axe().run(shown)
     problems = [
         (violation["id"], [node["html"] for node in violation["nodes"]][:3]) for violation in found.response["violations"]

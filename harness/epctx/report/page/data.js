@@ -1,7 +1,8 @@
 // The report as it lies in the page: rows that are searched, and details that are read when they are opened.
 
 const index = JSON.parse(byId("index").textContent);
-const rules = index.rules.map(([id, severity, tier, statement, why, source]) => ({ id, severity, tier, statement, why, source }));
+const FIELDS = ["id", "severity", "tier", "statement", "why", "source", "weaknesses", "forms"];
+const rules = index.rules.map((row) => Object.fromEntries(FIELDS.map((name, n) => [name, row[n]])));
 const shows = new Map(index.shows);
 const compares = index.sides.length > 0;
 

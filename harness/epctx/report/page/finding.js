@@ -200,6 +200,12 @@ function ruleOf(rule) {
     el("h2", {}, "The rule ", el("code", {}, rule.id)),
     el("p", { class: "statement" }, prose(rule.statement)),
     rule.why ? el("p", {}, prose(rule.why)) : null,
-    el("p", { class: "aside" }, `Severity ${rule.severity}, tier ${rule.tier}. `, rule.source),
+    el("p", { class: "aside" }, `Severity ${rule.severity}, tier ${rule.tier}. ${rule.source}. ${rule.weaknesses}`),
+    rule.forms.length ? el("details", {}, el("summary", {}, "A weak form, and the right one"), rule.forms.map(formOf)) : null,
   );
+}
+
+function formOf([title, file, code]) {
+  const lines = code.split("\n").flatMap((line, n) => (n ? [el("br"), line] : [line]));
+  return el("figure", {}, el("figcaption", {}, prose(title), " ", el("code", { class: "file" }, file)), el("pre", { tabindex: "0" }, el("code", {}, lines)));
 }

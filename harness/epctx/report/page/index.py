@@ -11,10 +11,11 @@ from typing import NamedTuple
 import msgspec
 
 from epctx.case import Case, Struct
-from epctx.oracle import RULES, SEVERITIES, Finding, Severity
+from epctx.oracle import CWE_NAMES, RULES, SEVERITIES, Finding, Severity
 from epctx.report.comparison import WORDS, Change, Comparison, Kind
 from epctx.report.page.finding import detail
 from epctx.report.record import Header, Line
+from epctx.target.example import example
 
 SHOWS = {
     "fails": "findings",
@@ -39,6 +40,10 @@ class RuleRow(NamedTuple):
     statement: str
     why: str
     source: str
+    weaknesses: str
+    """The weaknesses that break it, as the CWE has them."""
+    forms: tuple[tuple[str, str, str], ...] = ()
+    """A weak form and the right one, for rules that were broken: a title, the file, and the code of each part."""
 
 
 class EntryRow(NamedTuple):
@@ -116,7 +121,8 @@ class _Rows:
         )
 
     def index(self, default: str, sides: tuple[str, ...] = ()) -> Index:
-        rules = tuple(row for _, row in self._rules.values())
+        broken = {row.rule for row in self._rows if row.show == 0}
+        rules = tuple(row._replace(forms=_forms(row.id)) if n in broken else row for n, row in self._rules.values())
         order = sorted(self._rows, key=lambda row: (row.show, _rank(rules[row.rule]) if row.rule >= 0 else (9, "")))
         return Index(SEVERITIES, tuple(self._shows.items()), default, rules, tuple(self._texts), tuple(order), sides)
 
@@ -177,8 +183,19 @@ def rule_row(rule: str, finding: Finding | None = None) -> RuleRow:
     if rule in RULES:
         known = RULES[rule]
         statement, why = (" ".join(text.split()) for text in (known.statement, known.why))
-        return RuleRow(rule, known.severity, known.tier, statement, why, known.source)
-    return RuleRow(rule, finding.severity if finding else "low", finding.tier if finding else "", "", "", "")
+        weaknesses = ", ".join(f"CWE-{number} {CWE_NAMES[number]}" for number in known.cwe)
+        return RuleRow(rule, known.severity, known.tier, statement, why, known.source, weaknesses)
+    return RuleRow(rule, finding.severity if finding else "low", finding.tier if finding else "", "", "", "", "")
+
+
+def _forms(rule: str) -> tuple[tuple[str, str, str], ...]:
+    """How a weak target breaks a rule, and how the reference keeps it."""
+    shown = example(rule)
+    if shown is None:
+        return ()
+    weak = f"A weak form: it {shown.weakness.summary}"
+    parts = [*((weak, code) for code in shown.weak), *(("The right form", code) for code in shown.right)]
+    return tuple((title, code.file, code.text) for title, code in parts)
 
 
 def _rule_of(change: Change) -> RuleRow | None:
