@@ -74,7 +74,7 @@ class Emulation:
             elif kind == "link":
                 system.create_symlink(path, value)
             else:
-                system.create_link(value, path)
+                system.create_link(value, path, follow_symlinks=False)
         system.makedirs(told["temporary"], exist_ok=True)
         system.makedirs(told["cwd"], exist_ok=True)
         system.cwd = told["cwd"]

@@ -139,8 +139,8 @@ def test_what_is_not_emulated_is_skipped_with_its_reason() -> None:
     assert "forms of one name" in obstacle(case(scene(calls=read("gr\u00f6\u00dfe"))), "macos")
     assert "not UTF-8" in obstacle(case(scene(calls=read((Piece(hex="ff"),)))), "macos")
     climbing = scene(Link("model/link", "sub"), calls=read("link/../good.bin"))
-    assert "by its text" in obstacle(case(climbing), "macos")
-    assert not obstacle(case(climbing), "windows")
+    assert "what `..` means after a link" in obstacle(case(climbing), "macos")
+    assert "what `..` means after a link" in why(climbing)
     assert not why(scene(calls=read("good.bin")))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import UNSET
 
-from epctx.case import Call, Case, Device, Dir, Fifo, File, Limits, Link, Mount, Platform, Socket, content_of, raw
+from epctx.case import ROOT_DEPTH, Call, Case, Device, Dir, Fifo, File, Limits, Link, Mount, Platform, Socket, content_of, raw
 from epctx.spec import windows
 
 LARGEST = 1 << 20
@@ -65,11 +65,12 @@ _OF_CALLS: tuple[tuple[Callable[[Call], bool], str], ...] = (
 
 def _of_names(case: Case, platform: Platform) -> str:
     names, paths = list(_named(case.calls)), list(_paths(case))
-    links = [raw(entry.to) for entry in case.world.entries if isinstance(entry, Link)]
-    climbing = [raw(case.model.given), *(names if platform == "macos" else ())]
-    late = any(b".." in _parts(re.sub(rb"\A(\.\./)+", b"", link)) for link in links) and platform == "macos"
-    if late or (links and any(b".." in _parts(name) for name in climbing)):
-        return "the emulated file system takes `..` by its text, also after a link"
+    links = [raw(entry.to, b"/r") for entry in case.world.entries if isinstance(entry, Link)]
+    late = any(b".." in _parts(re.sub(rb"\A(\.\./)+", b"", link)) for link in links)
+    if late or (links and any(b".." in _parts(name) for name in (raw(case.model.given), *names))):
+        return "what `..` means after a link is emulated now in one way, now in another"
+    if any(_parts(link).count(b"..") > ROOT_DEPTH for link in links):
+        return "a link that climbs beyond the top leads nowhere on the emulated file system"
     if _twice(case):
         return "of two names in the world that differ in case alone, the file system keeps one"
     if platform == "macos":
