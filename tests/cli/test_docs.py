@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -90,20 +92,25 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workshop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The directory of a vendor, in which the commands of a page are run: a helper, a library, headers of ONNX Runtime."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)  # a target that runs as nobody has to find its modules
+        furnish(Path(directory))
+        monkeypatch.chdir(directory)
+        yield Path(directory)
+
+
+def furnish(place: Path) -> None:
     for folder in ("src", "build", "third_party/onnxruntime"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "third_party/onnxruntime/include").symlink_to(build.NATIVE / "ort")
+        (place / folder).mkdir(parents=True)
+    (place / "third_party/onnxruntime/include").symlink_to(build.NATIVE / "ort")
     helper = (FAKES / "headers" / "full.h").read_text(encoding="utf-8")
     helper = helper.replace("../../../harness/epctx/native", str(build.NATIVE))
     renamed = (helper.replace("vendor::io", name) for name in ("my_ep", build.HEADER_NAMESPACE))
-    (tmp_path / "src/ep_context_data.h").write_text("\n".join(renamed), encoding="utf-8")
-    (tmp_path / "docs").symlink_to(DOCS)
-    tmp_path.chmod(0o755)  # as root, targets run as nobody
-    (tmp_path / "my_loader.py").write_text(blocks(DOCS / "adapters.md", "python")[0], encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (place / "src/ep_context_data.h").write_text("\n".join(renamed), encoding="utf-8")
+    (place / "docs").symlink_to(DOCS)
+    (place / "my_loader.py").write_text(blocks(DOCS / "adapters.md", "python")[0], encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +140,9 @@ def few_cases(every_case: list[Case], monkeypatch: pytest.MonkeyPatch) -> Callab
     [pytest.param(p, id=n, marks=[pytest.mark.slow] * (n in SLOW)) for p in PAGES if commands(p) for n in [named(p)]],
 )
 def test_commands_do_what_the_page_says(page: Path, workshop: Path, epctx: Epctx, few_cases: Callable[[bool], None]) -> None:
+    for code in blocks(page, "python"):
+        if "class Loader" in code:
+            (workshop / "my_loader.py").write_text(code, encoding="utf-8")
     for command in commands(page):
         if command.line in SET_UP and page.name == "README.md":
             continue
