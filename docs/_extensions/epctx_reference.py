@@ -185,8 +185,8 @@ def _targets() -> Iterator[tuple[str, str]]:
 
 
 TARGETS = """\
-A target is named `kind:what?option=value&option=value`. `epctx list targets` prints which kinds are installed. Adapters says how
-a loader becomes a target, and [a kind of your own](../extending/target.md) is a function."""
+A target is named `kind:what?option=value&option=value`. `epctx list targets` prints which kinds are installed.
+[Adapters](../adapters.md) says how a loader becomes a target, and [a kind of your own](../extending/target.md) is a function."""
 
 
 def _profiles() -> Iterator[tuple[str, str]]:
