@@ -1,11 +1,14 @@
-"""Writes the pages on rules, attacks, targets, profiles, exit codes and formats out of the code, before Sphinx reads them.
+"""Writes pages out of the code before Sphinx reads them: they are made anew with every build, and no part of the repository.
 
-They are made anew with every build, and are no part of the repository: a page for each rule in ``reference/rules``, one for each
-family in ``reference/attacks``, and tables.
+There is a page for each rule in ``reference/rules``, one for each family in ``reference/attacks``, tables of targets and of
+profiles, and in ``projects`` the page of each project in ``examples/``.
 """
 
 from __future__ import annotations
 
+import functools
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -21,30 +24,31 @@ from epctx.target.example import Code, example
 SHOWN = 12
 """How many cases of a rule are named on its page."""
 
-FOLDERS = ("rules", "attacks")
-"""The folders of the reference in which everything is generated."""
+FOLDERS = ("reference/rules", "reference/attacks", "projects")
+"""The folders in which everything is generated."""
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("builder-inited", lambda app: generate(Path(app.srcdir) / "reference"))
+    app.connect("builder-inited", lambda app: generate(Path(app.srcdir)))
+    app.connect("source-read", _lead_to_projects)
     for part in ("description", "options", "arguments"):
         app.connect(f"sphinx-click-process-{part}", _help_as_written)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def generate(folder: Path) -> None:
+def generate(docs: Path) -> None:
     """Write all pages, each only where it is not there as it should be; remove those that nothing is left of."""
     known = families()
     pages = dict(_rules([c for family in known.values() for c in family.cases()]))
-    pages |= dict((*_attacks(known), *_targets(), *_profiles()))
-    for name in FOLDERS:
-        (folder / name).mkdir(exist_ok=True)
-        for path in (folder / name).glob("*.md"):
-            if f"{name}/{path.name}" not in pages:
+    pages |= dict((*_attacks(known), *_targets(), *_profiles(), *_projects(docs)))
+    for folder in FOLDERS:
+        (docs / folder).mkdir(exist_ok=True)
+        for path in (docs / folder).glob("*.md"):
+            if f"{folder}/{path.name}" not in pages:
                 path.unlink()
     for name, text in pages.items():
-        path = folder / name
+        path = docs / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -70,10 +74,10 @@ def _rules(cases: Sequence[Case]) -> Iterator[tuple[str, str]]:
         index += [f"## {ROOMS.get(room, room)}", "", "| rule | severity | tier | what is demanded |", "|---|---|---|---|"]
         for rule in rules:
             index.append(f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.tier} | {_flat(rule.statement)} |")
-            yield f"rules/{rule.id}.md", _rule(rule, [c for c in cases if rule.id in c.rules])
+            yield f"reference/rules/{rule.id}.md", _rule(rule, [c for c in cases if rule.id in c.rules])
         index.append("")
     index += ["```{toctree}", ":hidden:", ":glob:", "", "*", "```", ""]
-    yield "rules/index.md", "\n".join(index)
+    yield "reference/rules/index.md", "\n".join(index)
 
 
 INTRODUCTION = """\
@@ -154,9 +158,9 @@ def _attacks(known: Mapping[str, Family]) -> Iterator[tuple[str, str]]:
     for name, family in known.items():
         cases = family.cases()
         index.append(f"| [{name}]({name}.md) | {len(cases)} | {_flat(family.summary)} |")
-        yield f"attacks/{name}.md", _family(family, cases)
+        yield f"reference/attacks/{name}.md", _family(family, cases)
     index += ["", "```{toctree}", ":hidden:", ":glob:", "", "*", "```", ""]
-    yield "attacks/index.md", "\n".join(index)
+    yield "reference/attacks/index.md", "\n".join(index)
 
 
 def _family(family: Family, cases: Sequence[Case]) -> str:
@@ -181,7 +185,7 @@ def _targets() -> Iterator[tuple[str, str]]:
     lines = ["# Targets", "", TARGETS, ""]
     for name, kind in kinds().items():
         lines += [f"## {name}", "", f"`epctx check {name}` and further: {_flat(kind.summary)}.", ""]
-    yield "targets.md", "\n".join(lines)
+    yield "reference/targets.md", "\n".join(lines)
 
 
 TARGETS = """\
@@ -201,7 +205,7 @@ def _profiles() -> Iterator[tuple[str, str]]:
         lines += [f"- source: <{source}>" for source in one.sources]
         lines += ["- judged by its effects alone: which files are touched, and which bytes are given"] * (one.scope == "effects")
         lines.append("")
-    yield "profiles.md", "\n".join(lines)
+    yield "reference/profiles.md", "\n".join(lines)
 
 
 PROFILE = f"""\
@@ -215,6 +219,26 @@ TIERS = {
     "hardened": "what a careful loader does beyond that",
     "policy": "what loaders differ on with good reason",
 }
+
+
+# --- projects ---------------------------------------------------------------------------------------------------------------
+
+
+def _projects(docs: Path) -> Iterator[tuple[str, str]]:
+    """The pages of the projects in ``examples/``, their links as they are from here."""
+    for page in sorted((docs.parent / "examples").glob("*/README.md")):
+        to = functools.partial(_from_here, page.parent, docs / "projects")
+        yield f"projects/{page.parent.name}.md", re.sub(r"\[([^\]]+)\]\(([^)#:]+)\)", to, page.read_text(encoding="utf-8"))
+
+
+def _from_here(there: Path, here: Path, link: re.Match[str]) -> str:
+    target = (there / link[2]).resolve()
+    return f"[{link[1]}]({os.path.relpath(target, here)})" if target.is_file() else link[1]
+
+
+def _lead_to_projects(app: Sphinx, name: str, source: list[str]) -> None:
+    """A link to the page of a project, as it is for readers of the repository, leads to that page here."""
+    source[0] = re.sub(r"\]\((?:\.\./)+examples/([\w-]+)/README\.md\)", r"](/projects/\1.md)", source[0])
 
 
 def _flat(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-GENERATED = ("attacks", "rules", "targets.md", "profiles.md")
+GENERATED = ("attacks", "projects", "rules", "targets.md", "profiles.md")
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md"]
 PAGES += sorted(p for p in (ROOT / "docs").rglob("*.md") if not {p.name, p.parent.name} & set(GENERATED))
 

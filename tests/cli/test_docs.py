@@ -81,7 +81,7 @@ def test_numbers_are_right() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
-    generated = ("reference/rules/", "reference/attacks/", "reference/targets.md", "reference/profiles.md")
+    generated = ("projects/", "reference/rules/", "reference/attacks/", "reference/targets.md", "reference/profiles.md")
     for link in re.findall(r"\]\(([^):]*)\)", page.read_text(encoding="utf-8")):
         path = (page.parent / link.partition("#")[0]).resolve()
         made = path.is_relative_to(DOCS) and str(path.relative_to(DOCS)).startswith(generated)
