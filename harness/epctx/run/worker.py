@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import multiprocessing
 import os
 import signal
@@ -30,6 +31,7 @@ def start(box: Strength | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
     _end_with_parent()
+    gc.set_threshold(20_000, 50, 50)  # cases are made by the thousand, and go without it
     Finalize(None, _close, exitpriority=0)  # where the program ends, and nobody has ended the runner
     _box = box
 
