@@ -701,3 +701,14 @@ def test_each_share_is_held_against_the_specification(share: Share, outcome: str
 def test_shares_do_not_see_each_other() -> None:
     share = Share("read", "good.bin", Content("model/good.bin"))
     assert expectation(threads(Share("write", "new.bin", Content("x")), share)).outcome == "accept"
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "outcome"),
+    [("write", "link", "accept"), ("read", "none/../link", "accept"), ("write", "none/../link", "either")],
+)
+def test_a_link_that_weakly_canonical_leaves_unresolved_may_be_refused_as_one_that_is_written(
+    op: Literal["read", "write"], name: str, outcome: str
+) -> None:
+    world = World((*STANDARD, Link("model/link", "sub/inner.bin")))
+    check(expectation(Call(op, name), world=world), outcome, "contain.accept-inner-link", "model/sub/inner.bin")
