@@ -74,7 +74,7 @@ def main() -> int:
         draw_terminal(checked(folder, *TERMINAL), IMAGES / "check.svg")
         report = folder / "report.html"
         report.write_text(page(checked(folder, *BROWSER)), "utf-8")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        browser = playwright.chromium.launch(executable_path=path)
         take(browser, report, "", IMAGES / "report.png", height=1000)
         take(browser, report, FINDING, IMAGES / "finding.png", height=1120, dark=True)
     return 0

@@ -21,11 +21,6 @@ def chromium() -> str | None:
     return os.environ.get("EPCTX_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
-def flags() -> list[str]:
-    """What Chromium is started with: it has no sandbox for root."""
-    return ["--no-sandbox"] if os.geteuid() == 0 else []
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A browser, for all tests."""
@@ -34,7 +29,7 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip("no Chromium is installed; EPCTX_CHROMIUM says where one is")
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=flags())
+        started = playwright.chromium.launch(executable_path=path)
         yield started
         started.close()
 

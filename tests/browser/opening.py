@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
-from tests.browser.conftest import chromium, flags
+from tests.browser.conftest import chromium
 from tests.report import made
 
 from epctx.report.page import page
@@ -41,7 +41,7 @@ def main() -> int:
         return 0
     slow = False
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=path, args=flags())
+        browser = playwright.chromium.launch(executable_path=path)
         for cases in (500, 5_000, 10_000):
             file = Path(folder, f"{cases}.html")
             text = page(made.run([made.line(made.case(f"links/leak[{n}]"), made.leaking()) for n in range(cases)]))
