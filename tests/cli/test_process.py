@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import re
@@ -136,7 +137,8 @@ def interrupted(*arguments: str | Path, when: str, wait: float = 0.0) -> tuple[i
 
 
 def test_an_interrupt_ends_with_what_is_known_so_far(tmp_path: Path) -> None:
-    code, out, errors, took = interrupted("check", "weak:none", "--json", tmp_path / "r.jsonl", when="ONNX", wait=1.5)
+    files = ("--json", tmp_path / "r.jsonl", "--report", f"sarif:{tmp_path / 'r.sarif'}")
+    code, out, errors, took = interrupted("check", "weak:none", *files, when="ONNX", wait=1.5)
     assert code == 130
     assert errors == ""
     assert re.search(r"so far: the run was interrupted after \d+ of [\d,]+ cases$", out.rstrip())
@@ -144,6 +146,8 @@ def test_an_interrupt_ends_with_what_is_known_so_far(tmp_path: Path) -> None:
     assert foot.interrupted
     assert not foot.held
     assert len(lines) == sum(foot.counts.values()) < head.cases
+    (told,) = json.loads((tmp_path / "r.sarif").read_text())["runs"][0]["invocations"]
+    assert (told["executionSuccessful"], told["exitCode"]) == (False, 130)
     assert took < 10
 
 
