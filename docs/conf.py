@@ -18,6 +18,7 @@ default_role = "code"
 nitpicky = True
 
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"epctx {version}"
 html_static_path = ["_static"]
 html_css_files = ["epctx.css"]
