@@ -104,7 +104,7 @@ class Skip(Exception):
 
 
 class Died(Exception):
-    """What the adapter stands for ended, or answered with what is no answer, in words: as bad as a crash of its own.
+    """What the adapter stands for ended, in words: as bad as a crash of its own.
 
     For adapters that speak to another process.
     """

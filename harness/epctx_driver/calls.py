@@ -4,10 +4,9 @@ How a kind of target gets here: its launch (``epctx.target.adapters.launch``) na
 function ``open_adapter(**settings)``, which gives an adapter (``epctx_driver.adapter``) or raises ``serve.Unusable`` with a
 sentence. All else is here: what the adapter raises becomes a refusal, a skip or a crash, and calls of callbacks are noted.
 
-One that speaks to another process tells of it like this. Where that cannot do what it is asked for, it raises ``Skip``; where it
-ended, or said what is no answer, ``Died``, with words that say which. While it waits for an answer it has to wake up every
-``serve.AWAKE`` seconds, or it is taken to be asleep on a FIFO of the world. It need not keep time: a call that takes too long is
-a hang, for which the harness ends this process, and, in namespaces, all that it started; elsewhere PR_SET_PDEATHSIG has to do so.
+One that speaks to another process (``epctx_driver.program``) tells of it like this. Where that cannot do what it is asked for, it
+raises ``Skip``; where it ended, ``Died``; where what it said is no answer, ``serve.Fault``. It need not keep time: a call that
+takes too long is a hang, for which the harness ends this process and what it started.
 """
 
 from __future__ import annotations

@@ -9,13 +9,9 @@ from typing import Any
 from epctx_driver import protocol
 from epctx_driver.adapter import Buffer, Died, Skip
 from epctx_driver.protocol import field
-from epctx_driver.serve import reply
+from epctx_driver.serve import Fault, reply
 
 ACCEPTED = 0
-
-
-class NoBytes(Exception):
-    """A read gave something else than bytes, so that nothing can be said about the adapter."""
 
 
 class Ending:
@@ -37,7 +33,7 @@ def attempt(call: Callable[[], Buffer]) -> Ending:
         return Ending(other=field(protocol.SKIPPED, _text(error)))
     except Died as error:
         return Ending(other=field(protocol.DIED, _text(error)))
-    except NoBytes as error:
+    except Fault as error:
         return Ending(other=field(protocol.SESSION_FAULT, _text(error)))
     except Exception as error:
         return Ending(code=_code_of(error), text=str(error), flags=protocol.OUTPUT_NULL)
@@ -47,12 +43,12 @@ def attempt(call: Callable[[], Buffer]) -> Ending:
 
 
 def as_bytes(output: object) -> Buffer:
-    """What a read gave, as bytes. NoBytes if that is something else."""
+    """What a read gave, as bytes. Fault if that is something else."""
     if isinstance(output, bytes | bytearray):
         return output
     if isinstance(output, memoryview):
         return output.cast("B") if output.contiguous else output.tobytes()
-    raise NoBytes(f"its read gave {type(output).__name__}, and not bytes")
+    raise Fault(f"its read gave {type(output).__name__}, and not bytes")
 
 
 def _code_of(error: BaseException) -> int:

@@ -50,6 +50,16 @@ def test_killing_takes_all_with_it(shell: Shell) -> None:
     process.close()
 
 
+def test_what_a_target_leaves_running_ends_when_it_does(shell: Shell) -> None:
+    code = "import os, time\nif os.fork() == 0:\n  time.sleep(60)\nprint('up', flush=True)\ntime.sleep(0.2)"
+    with shell.box.spawn([PYTHON, "-ISc", code]) as process:
+        while "up" not in process.output():
+            time.sleep(0.01)
+        family = [process.pid, *children(process.pid)]
+        assert process.wait(10) == Ended()
+        wait_until_gone(family[1:])
+
+
 def test_everything_dies_with_the_keeper(shell: Shell) -> None:
     read, write = os.pipe()
     keeper = os.fork()
@@ -128,6 +138,20 @@ def test_limits(shell: Shell) -> None:
     assert shell.run(code, memory=1 << 30)[1] == f"[{1 << 30}, 0, 256]"
     assert "MemoryError" in shell.run("bytearray(1 << 31)", memory=1 << 30)[1]
     assert shell.run("bytearray(1 << 31)")[0] == Ended()
+
+
+def test_address_space_that_is_only_reserved_counts_where_it_is_not_said_to_be(shell: Shell) -> None:
+    code = (
+        "import mmap\nreserved = mmap.mmap(-1, 1 << 32, mmap.MAP_PRIVATE, 0)\nprint('reserved', flush=True)\n"
+        "try: bytearray(1 << 31)\nexcept MemoryError: print('no more')"
+    )
+    told = []
+    for reserves in (False, True):
+        with shell.box.spawn([PYTHON, "-ISc", code], memory=1 << 30, reserves=reserves) as process:
+            process.wait(10)
+            told.append(process.output())
+    assert "Cannot allocate memory" in told[0]
+    assert told[1].split() == ["reserved", "no", "more"]
 
 
 def test_it_has_no_privileges(shell: Shell) -> None:

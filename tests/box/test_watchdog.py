@@ -70,3 +70,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("fifo")
     assert free_fifos([os.fsencode(tmp_path / "link")]) == []
+
+
+def test_who_waits_for_one_that_works_is_not_asleep() -> None:
+    waits = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', {!r}])"
+    assert watch(waits.format(BUSY), 0.8) is None
+    assert watch(waits.format(SLEEPS)) is not None

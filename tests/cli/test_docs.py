@@ -31,6 +31,7 @@ DOCS = ROOT / "docs"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 ONLY_READ = {
+    "epctx *exec:node *": "needs node, and an adapter; tests/run/test_programs.py runs that of examples/exec-node",
     "epctx published*": "installs releases; the environment `published` of tox runs it",
     "epctx bench*": "takes minutes, and says how fast this machine is",
     "epctx *--engine *": "needs clang or atheris, whose tests are in tests/fuzz",

@@ -221,7 +221,7 @@ def test_a_command_carries_the_policies() -> None:
         ({"fail": 1, "pass": 1}, False, True, "ort-1.28 so far: the run was interrupted after 2 of 5 cases"),
         ({"pass": 2}, False, True, "no verdict on weak:S7: nothing failed so far: the run was interrupted after 2 of 5 cases"),
         ({}, False, True, "no verdict on weak:S7: nothing failed so far: the run was interrupted after 0 of 5 cases"),
-        ({"pass": 4, "error": 1}, False, False, "no verdict on weak:S7: the harness failed at 1 case"),
+        ({"pass": 4, "error": 1}, False, False, "no verdict on weak:S7: 1 case could not be run"),
         ({"skip": 5}, False, False, "no verdict on weak:S7: nothing ran"),
     ],
 )
@@ -305,7 +305,7 @@ ENTRY = Entry("b.toml", 1, "contain.parent", ("names/a",), "why")
             True,
             ["5 pass; 1.2 s", "weak:S7 holds: every rule of profile ort-1.28 held in 5 cases; the baseline is stale"],
         ),
-        ({"pass": 4, "error": 1}, 0, True, ["", "no verdict on weak:S7: the harness failed at 1 case; the baseline is stale"]),
+        ({"pass": 4, "error": 1}, 0, True, ["", "no verdict on weak:S7: 1 case could not be run; the baseline is stale"]),
     ],
 )
 def test_the_last_lines_say_what_is_new(counts: dict[Any, int], known: int, stale: bool, lines: list[str]) -> None:

@@ -155,10 +155,10 @@ def test_calls_that_python_cannot_make_are_skipped(runner: Runner) -> None:
     )
     reasons = [one.skipped for one in observed(runner, target("careful_loader:Loader"), list(map(case, drafts)))]
     assert [words.partition(",")[0] for words in reasons] == [
-        "a name in Python is a text",
+        "a name is never NULL for an adapter",
         "an adapter is given no allocator",
-        "a payload in Python is never NULL",
-        "a callback in Python gives bytes",
+        "a payload is never NULL for an adapter",
+        "a callback of an adapter gives bytes",
     ]
 
 

@@ -75,15 +75,18 @@ class Box:
         program: str | None = None,
         guard: int = -1,
         fixed_addresses: bool = False,
+        reserves: bool = False,
     ) -> Process:
         """Start ``argv`` in the box; it is running when this returns.
 
         ``fds`` maps the numbers that it finds to descriptors of this process; 0 to 2 are /dev/null and the captured output.
         ``readable`` are absolute paths that it may read besides the system. ``memory`` limits its address space in bytes (None:
-        not at all, as sanitizers need). ``environment`` is added to a minimal one. ``program`` is the file to execute
-        (else ``argv[0]``). With ``guard``, a socket, it is guarded (``epctx.lookout``), and stands still until somebody keeps
-        the lookout. With ``fixed_addresses`` it is not loaded at random ones, where the system lets us. It starts in the
-        directory for temporary files. Raises HarnessError.
+        not at all, as sanitizers need). Of one that ``reserves`` address space which it never uses, as the engines of JavaScript,
+        Java and .NET do by tens of gigabytes, it limits the memory that can be written, all but what is shared.
+        ``environment`` is added to a minimal one. ``program`` is the file to execute (else ``argv[0]``). With ``guard``, a
+        socket, it is guarded (``epctx.lookout``), and stands still until somebody keeps the lookout. With ``fixed_addresses`` it
+        is not loaded at random ones, where the system lets us. It starts in the directory for temporary files. Raises
+        HarnessError.
         """
         try:
             executable = os.open(program or argv[0], os.O_RDONLY | os.O_CLOEXEC)
@@ -94,7 +97,7 @@ class Box:
         base.update(environment or {})
         paths = tuple(map(os.path.abspath, readable))
         try:
-            return self._start(tuple(argv), executable, base, dict(fds or {}), paths, memory, guard, fixed_addresses)
+            return self._start(tuple(argv), executable, base, dict(fds or {}), paths, memory, guard, fixed_addresses, reserves)
         finally:
             os.close(executable)
 
@@ -123,6 +126,7 @@ class Box:
         memory: int | None,
         guard: int = -1,
         fixed_addresses: bool = False,
+        reserves: bool = False,
     ) -> Process:
         boxed = self.strength == "namespaces"
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -146,6 +150,7 @@ class Box:
                 cwd=os.fsdecode(self.ground.scratch),
                 account=self.ground.account,
                 memory=memory,
+                reserves=reserves,
                 fixed_addresses=fixed_addresses,
                 output=output,
                 start=start,

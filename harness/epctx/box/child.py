@@ -34,6 +34,7 @@ class Order(Struct, frozen=True):
 
     ``argv`` None ends the child with status 0 where it would run it: a trial of the box. ``start`` gets the target's process id,
     then the reason if it cannot start, and closes when it has; ``end`` gets how it ended, if there is an init to tell it.
+    ``memory`` is what it may take, in bytes: of address space, or, if it ``reserves`` that, of data.
     ``guard`` is a socket for ``doors.guard``, -1 for a target that no lookout is kept on. The descriptors of the order itself
     are high ones.
     """
@@ -48,6 +49,7 @@ class Order(Struct, frozen=True):
     cwd: str
     account: Account
     memory: int | None
+    reserves: bool
     fixed_addresses: bool
     output: int
     start: int
@@ -125,7 +127,7 @@ def become_target(order: Order, parent: int = -1) -> NoReturn:
             _limit(resource.RLIMIT_NPROC, _PROCESSES)
         _limit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
         if order.memory is not None:
-            _limit(resource.RLIMIT_AS, order.memory)
+            _limit(resource.RLIMIT_DATA if order.reserves else resource.RLIMIT_AS, order.memory)
         if order.fixed_addresses:
             with contextlib.suppress(OSError):  # some containers forbid it
                 syscalls.fix_addresses()

@@ -51,11 +51,12 @@ class Process:
         return self._handle
 
     def poll(self) -> Ended | None:
-        """How it ended, or None while it runs."""
-        if self._ended is None:
-            pid, status = os.waitpid(self._leader, os.WNOHANG)
-            if pid:
-                self._ended = self._how(status)
+        """How it ended, or None while it runs. What it started ends with it."""
+        if self._ended is None and os.waitid(os.P_PID, self._leader, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if self._end < 0:  # while nobody has waited for it, its number is that of no other group
+                self._kill_group()
+            _, status = os.waitpid(self._leader, 0)
+            self._ended = self._how(status)
         return self._ended
 
     def wait(self, timeout: float | None = None) -> Ended | None:
@@ -69,10 +70,10 @@ class Process:
     def kill(self) -> Ended:
         """End it, and with it everything in its box; how it ended, which may have been before."""
         if self._ended is None:
-            with contextlib.suppress(ProcessLookupError):
-                if self._end < 0:
-                    os.killpg(self._leader, signal.SIGKILL)
-                else:
+            if self._end < 0:
+                self._kill_group()
+            else:
+                with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(self._handle, signal.SIGKILL)
         ended = self.wait()
         assert ended is not None
@@ -104,6 +105,10 @@ class Process:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._leader, signal.SIGKILL)
 
     def _how(self, status: int) -> Ended:
         if self._end >= 0:

@@ -7,6 +7,8 @@ import os
 import time
 from collections.abc import Iterable
 
+from epctx_driver.processes import family
+
 _LEAST_SLEEP = 0.2
 
 
@@ -14,7 +16,7 @@ class Watchdog:
     """Watches one call of a target. Make one when a call seems to take long, then ask ``asleep`` now and again."""
 
     def __init__(self, pid: int) -> None:
-        """Start watching the process ``pid``."""
+        """Start watching the process ``pid``, and all that it started."""
         self._pid = pid
         self._last: tuple[int, ...] | None = None
         self._since = time.monotonic()
@@ -22,9 +24,11 @@ class Watchdog:
     def asleep(self, seconds: float = _LEAST_SLEEP) -> bool:
         """Whether all threads have slept without a single wake-up for at least ``seconds``, as far as the times of asking tell.
 
+        Those are the threads of all processes, for one that works may be waited for by others.
+
         A thread that runs, waits to run, or was switched in meanwhile, if only for a moment, starts the time again.
         """
-        now, seen = time.monotonic(), _switches(self._pid)
+        now, seen = time.monotonic(), _switches(family(self._pid))
         if seen is None or seen != self._last:
             self._last, self._since = seen, now
             return False
@@ -45,17 +49,20 @@ def free_fifos(paths: Iterable[bytes]) -> list[bytes]:
     return opened
 
 
-def _switches(pid: int) -> tuple[int, ...] | None:
-    """The count of context switches of each thread, if all sleep; None if one runs, or the process is gone."""
+def _switches(processes: Iterable[int]) -> tuple[int, ...] | None:
+    """The count of context switches of each thread, if all sleep; None if one runs, or a process is gone."""
     counts: list[int] = []
     try:
-        threads = os.listdir(f"/proc/{pid}/task")
-        for thread in threads:
-            with open(f"/proc/{pid}/task/{thread}/status", encoding="ascii", errors="replace") as file:
-                lines = dict(line.partition(":")[::2] for line in file)
-            if lines["State"].split()[0] not in ("S", "D"):
-                return None
-            counts += (int(thread), int(lines["voluntary_ctxt_switches"]), int(lines["nonvoluntary_ctxt_switches"]))
+        for process in processes:
+            for thread in os.listdir(f"/proc/{process}/task"):
+                with open(f"/proc/{process}/task/{thread}/status", encoding="ascii", errors="replace") as file:
+                    lines = dict(line.partition(":")[::2] for line in file)
+                state = lines["State"].split()[0]
+                if state == "Z":  # nobody has asked yet how it ended
+                    continue
+                if state not in ("S", "D"):
+                    return None
+                counts += (int(thread), int(lines["voluntary_ctxt_switches"]), int(lines["nonvoluntary_ctxt_switches"]))
     except (OSError, KeyError):
         return None
     return tuple(counts) if counts else None

@@ -74,13 +74,13 @@ class Lookout:
             self._marks, self._places, self._before = tuple(marks), tuple(places), before
             self._found, self._holding, self._fault = {}, {}, None
 
-    def end(self, process: int | None = None) -> tuple[Sighting, ...]:
-        """Look once more, also at the descriptors of a process that goes on; what was seen since ``begin``, in order.
+    def end(self, processes: Iterable[int] = ()) -> tuple[Sighting, ...]:
+        """Look once more, also at the descriptors of processes that go on; what was seen since ``begin``, in order.
 
         HarnessError if something was missed.
         """
         with self._lock:
-            if process is not None:
+            for process in processes:
                 self._look_at_descriptors(process)
             self._look_around()
             found, fault, self._marks = tuple(self._found), self._fault, ()

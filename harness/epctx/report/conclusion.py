@@ -44,7 +44,7 @@ def conclude(head: Header, foot: Footer) -> Conclusion:
         grounds = f"every rule of profile {head.profile} held in {plural(foot.judged, 'case')}{opens}{stale}"
         return Conclusion(f"{target} holds", grounds, "bad" if stale else "good")
     if errors := foot.counts.get("error"):
-        return Conclusion(f"no verdict on {target}", f"the harness failed at {plural(errors, 'case')}{until}{stale}", "bad")
+        return Conclusion(f"no verdict on {target}", f"{plural(errors, 'case')} could not be run{until}{stale}", "bad")
     grounds = f"nothing failed{until}" if until else "nothing ran"
     return Conclusion(f"no verdict on {target}", f"{grounds}{stale}", "open")
 

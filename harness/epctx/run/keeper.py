@@ -27,12 +27,13 @@ from epctx.product import Products, product_models
 from epctx.run import emulated, proof
 from epctx.run.session import Answer, Session
 from epctx.spec import from_memory, model_directory, predict
-from epctx.target import Launch, adaptable, contexts, emulation, loads, products, sessions, wire
+from epctx.target import Launch, adaptable, contexts, emulation, loads, products, programs, sessions, wire
 from epctx.target.driver import Reply, read_reply, request
 from epctx.target.launch import Loader
 from epctx.world import CannotBuild, Ground, LiveWorld, ModelFile, mark_of_content
 from epctx.world.paths import text_of
 from epctx_driver import protocol
+from epctx_driver.processes import family
 
 CANNOT = {
     "read": "the target has no read",
@@ -176,6 +177,8 @@ class Keeper:
             return words
         if session.launch.emulated:
             return emulation.obstacle(case, session.launch.platform)
+        if session.launch.program and (words := programs.obstacle(case)):
+            return words
         for call in case.calls:
             if call.op not in can:
                 return CANNOT[call.op]
@@ -220,11 +223,11 @@ class Keeper:
             if lookout:
                 lookout.begin(marks, self.world.plot.places)
             answer = session.exchange(message, max(case.limits.seconds, launch.patience), self.world)
-            sightings = lookout.end(session.process.pid) if lookout else ()
+            sightings = lookout.end(family(session.process.pid)) if lookout else ()
             peak = session.peak_memory() - resident if resident and answer.how == "reply" else 0
             found = self.gather(self.world, case, call, answer, session, peak)
             seen.append(replace(found, plaintext=tuple(map(self._told, sightings))) if sightings else found)
-            if answer.how in ("hang", "crash"):
+            if found.ended in ("hang", "crash"):
                 self.end()
                 self._spoilt = True
                 break

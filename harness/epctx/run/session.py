@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import socket
@@ -20,6 +21,8 @@ from epctx.world import LiveWorld
 
 START_SECONDS = 30.0
 """How long a driver may take to come up: it loads ONNX Runtime and the target."""
+FAREWELL = 3.0
+"""How long a driver may take to end a program in an orderly way."""
 PATIENCE = 0.2
 """Seconds of sleep without a wake-up after which a call is taken to be blocked."""
 FEED = 0.005
@@ -79,6 +82,7 @@ class Session:
                     environment=environment,
                     guard=report.fileno() if guards else -1,
                     fixed_addresses=launch.sanitizer is not None,
+                    reserves=launch.program,
                 )
             finally:
                 report.close()
@@ -106,7 +110,11 @@ class Session:
         return self.launch == launch and (unlimited or self.memory == limits.memory) and self.guarded == guarded
 
     def end(self) -> None:
-        """Kill the driver and everything that it started."""
+        """Kill the driver and everything that it started. A program of its own is told before."""
+        if self.launch.program:
+            with contextlib.suppress(OSError):
+                self.driver.link.shutdown(socket.SHUT_WR)
+                self.process.wait(FAREWELL)
         self.process.close()
         if self.lookout:
             self.lookout.close()

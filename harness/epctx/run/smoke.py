@@ -155,7 +155,7 @@ def _step(trial: Trial, case: Case, observation: Observation, profile: Profile) 
     if verdict.result == "skip":
         return Step(trial.what, "left out", verdict.reason)
     if verdict.result == "error":
-        return Step(trial.what, "failed", verdict.reason, trial.mend)
+        return Step(trial.what, "failed", verdict.reason)
     wrong = _wrong(verdict)
     if wrong is None:
         return Step(trial.what, "ok", _seen(observation))

@@ -224,7 +224,7 @@ class Sweep:
             keeper.end(session)
             if session.lookout:
                 self._found.clear()
-        elif session.lookout and session.lookout.end(session.process.pid):
+        elif session.lookout and session.lookout.end([session.process.pid]):
             self._found.clear()
         whole = {index: own for index, own in self._found.items() if len(own) == len(self._cases[index].calls)}
         self._found.clear()

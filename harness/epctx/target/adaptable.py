@@ -1,6 +1,6 @@
-"""Cases for adapters, objects in Python: which of them make sense there.
+"""Cases for adapters, objects in Python and programs: which of them make sense there.
 
-What a C interface can say and a call in Python cannot is an obstacle, told in a sentence.
+What a C interface can say and a call of an adapter cannot is an obstacle, told in a sentence.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ FEATURES: tuple[tuple[str, Callable[[Call], bool], str], ...] = (
 """What an adapter may not support: the feature, the calls that need it, and a reason in words where it gives none."""
 
 OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
-    (lambda call: not call.names or call.fallback is None, "a name in Python is a text, and never NULL"),
-    (lambda call: call.op == "write" and not call.threads and call.payload is None, "a payload in Python is never NULL"),
+    (lambda call: not call.names or call.fallback is None, "a name is never NULL for an adapter"),
+    (lambda call: call.op == "write" and not call.threads and call.payload is None, "a payload is never NULL for an adapter"),
     (lambda call: call.allocator != "default", "an adapter is given no allocator"),
-    (lambda call: call.held or call.moves, "what an adapter gives is an object in Python, which has no output object beside it"),
+    (lambda call: call.held or call.moves, "what an adapter gives are bytes, with no output object beside them"),
     (lambda call: call.config or not call.accessors, "an adapter is handed callbacks, and no config"),
     (lambda call: call.embeds or call.runs, "an adapter compiles no model; that is done in sessions (see the target ep:bundled)"),
     (
         lambda call: call.support is not None,
         "nobody asks an adapter which callbacks it uses; that is asked in sessions (see the target ep:bundled)",
     ),
-    (lambda call: any(c.null_state for c in _callbacks(call)), "a callback in Python has no state beside it"),
+    (lambda call: any(c.null_state for c in _callbacks(call)), "a callback of an adapter has no state beside it"),
     (
         lambda call: any(c.size not in (None, c.content.size if c.content else 0) for c in _callbacks(call)),
-        "a callback in Python gives bytes, and cannot say another size",
+        "a callback of an adapter gives bytes, and cannot say another size",
     ),
     (
         lambda call: any(c.content is not None and c.code for c in _callbacks(call)),
-        "a callback in Python that fails leaves no buffer behind",
+        "a callback of an adapter that fails leaves no buffer behind",
     ),
     (
         lambda call: bool(_callbacks(call)) and b"\0" in _names(call),
@@ -63,7 +63,7 @@ OBSTACLES: tuple[tuple[Callable[[Call], bool], str], ...] = (
     (lambda call: call.resize is not None, "what an adapter allocates is not seen, so nothing can be done at that moment"),
     (lambda call: call.race is not None, "nothing is done to the world while an adapter is called"),
 )
-"""What a call takes for granted that cannot be said in Python, and the reason in words."""
+"""What a call takes for granted that cannot be said to an adapter, and the reason in words."""
 
 
 def obstacle(case: Case, can: Set[str], cannot: Mapping[str, str]) -> str:

@@ -55,15 +55,16 @@ def _source(module: Path) -> str:
 
 
 def launch(
-    spec: TargetSpec, module: str, settings: dict[str, Any], readable: Sequence[str] = (), *, forks: bool = True
+    spec: TargetSpec, module: str, settings: dict[str, Any], readable: Sequence[str] = (), *, program: bool = False
 ) -> Launch:
     """The launch of a target that a ``module`` of ``epctx_driver`` opens with ``settings`` (see ``epctx_driver.calls``), in the
-    interpreter ?python=. It may read the directories ``readable``, and what that interpreter needs.
+    interpreter ?python=. It may read the directories ``readable``, and what that interpreter needs. Whether it is a ``program``
+    of its own is what ``Adapter`` says about that.
 
     Raises:
         UsageError: an option is wrong.
         TargetError: the interpreter does not run.
     """
     interpreter = spec.option("python", sys.executable)
-    adapter = Adapter(module, settings, (*directories(interpreter), *readable), forks)
+    adapter = Adapter(module, settings, (*directories(interpreter), *readable), program)
     return Launch(spec.text, str(Path(interpreter).absolute()), chunking=spec.chunking(), adapter=adapter)

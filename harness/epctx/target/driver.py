@@ -261,7 +261,7 @@ def read_reply(call: Call, data: bytes, bulk: int) -> Reply:
         steps=tuple(map(wire.step_seen, fields.get(protocol.STEP_RESULT, ()))),
     )
     if protocol.DIED in fields:
-        seen = replace(seen, ended="crash", detail=_first(fields, protocol.DIED).decode())
+        seen = replace(seen, ended="crash", detail=_first(fields, protocol.DIED).decode(), output=None)
     fault, skipped = (_first(fields, tag).decode() for tag in (protocol.SESSION_FAULT, protocol.SKIPPED))
     return Reply(seen, output, bool(flags & protocol.NOT_HELD), fault, skipped)
 

@@ -47,14 +47,16 @@ class Adapter(Struct, frozen=True):
     """A target that is called through an object in Python (``epctx.adapter``): the module of ``epctx_driver`` that opens it, and
     what that is told. ``readable`` are the directories of its environment.
 
-    One that ``forks`` may be called in a process that comes from the one which opened it. One that is ``emulated`` is called on a
-    file system that its driver emulates, of the launch's platform.
+    One that is ``emulated`` is called on a file system that its driver emulates, of the launch's platform.
+
+    Where it stands for a ``program``, that is a process of its own: it cannot be forked, it is told when it is to end, its
+    address space is not what counts of its memory, and what goes to it and comes from it has to fit into lines.
     """
 
     module: str
     settings: dict[str, Any] = {}
     readable: tuple[str, ...] = ()
-    forks: bool = True
+    program: bool = False
     emulated: bool = False
 
 
@@ -99,7 +101,12 @@ class Launch(Struct, frozen=True):
     def forks(self) -> bool:
         """Whether its driver can make calls in processes that come from it, each as good as a driver of its own: what is as it
         was imported, which is not to be said of a provider."""
-        return bool(self.adapter and self.adapter.forks) or bool(self.loader and self.loader.models == "external")
+        return bool(self.adapter and not self.adapter.program) or bool(self.loader and self.loader.models == "external")
+
+    @property
+    def program(self) -> bool:
+        """Whether it is a program of its own, which the driver has started."""
+        return self.adapter is not None and self.adapter.program
 
     @property
     def measured(self) -> bool:
