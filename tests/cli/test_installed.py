@@ -45,7 +45,8 @@ def test_files_that_are_no_python_come_along(name: str) -> None:
 
 
 def test_every_source_file_is_installed() -> None:
-    for top, package in (("harness", "epctx"), ("attacks", "epctx_attacks"), ("corpora", "epctx_corpora")):
+    packages = (("harness", "epctx"), ("harness", "epctx_pytest"), ("attacks", "epctx_attacks"), ("corpora", "epctx_corpora"))
+    for top, package in packages:
         wanted = {p.relative_to(SOURCES / top / package) for p in (SOURCES / top / package).rglob("*") if p.is_file()}
         wanted = {p for p in wanted if "__pycache__" not in p.parts}
         installed = Path(str(files(package)))

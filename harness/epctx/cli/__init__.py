@@ -11,11 +11,12 @@ from difflib import get_close_matches
 
 import click
 
-from epctx.errors import INTERRUPTED, EpctxError, HarnessError
+from epctx.errors import INTERRUPTED, EpctxError, HarnessError, UsageError
 
 COMMANDS = (
     "check",
     "smoke",
+    "init",
     "replay",
     "list",
     "show",
@@ -66,6 +67,9 @@ class Commands(click.Group):
             return result
         except EpctxError as error:
             click.echo(f"epctx: {error}", err=True)
+            settings = ctx.meta.get("epctx.settings")
+            if settings and error.exit_code == UsageError.exit_code:
+                click.echo(f"epctx: settings are taken from {settings}; --no-config leaves them alone.", err=True)
             sys.exit(error.exit_code)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise  # click's own

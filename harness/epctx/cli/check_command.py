@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from datetime import date
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from epctx.case import Sanitizer
 from epctx.cli import options, reporting, running
+from epctx.cli.plan import header, plan
 from epctx.errors import UsageError
 from epctx.report import terminal
 from epctx.report.console import Output
@@ -20,10 +20,9 @@ from epctx.report.jsonl import JsonLines
 from epctx.report.markdown import markdown
 from epctx.report.record import Footer, Header, Line, Run, footer
 from epctx.run.baseline import Baseline, brought_up_to_date
-from epctx.run.baseline_file import NewFile, dumps, read
+from epctx.run.baseline_file import NewFile, dumps
 from epctx.run.check import Judged, by_luck, judging
 from epctx.run.runner import Runner
-from epctx.run.select import select, skip
 
 
 @click.command(short_help="Judge a target by every case.")
@@ -33,12 +32,14 @@ from epctx.run.select import select, skip
 @options.boxing
 @options.sanitizing
 @options.platforms
+@options.patience
 @click.option(
     "--only", multiple=True, metavar="GLOB", help="Run only cases whose id matches, for example 'links/*', and the controls."
 )
 @click.option("--skip", "skips", multiple=True, metavar="'GLOB: REASON'", help="Do not run cases whose id matches.")
 @options.case_files("Run the cases of this .json or .jsonl file, or of all in this folder, and the controls.")
 @options.baselines
+@options.settings()
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails, and not only in ways that are known.")
 @click.option("--all", "everything", is_flag=True, help="Show every finding in full, also those that are known.")
 @click.option(
@@ -58,6 +59,7 @@ def command(
     unboxed: bool,
     sanitizer: Sanitizer | None,
     platform: str | None,
+    patience: float | None,
     only: tuple[str, ...],
     skips: tuple[str, ...],
     files: tuple[Path, ...],
@@ -102,34 +104,26 @@ def command(
     console, target = Output(), options.on_platform(target, platform)
     if new_baseline and fail_fast:
         raise UsageError("--write-baseline takes a whole run; leave out --fail-fast.")
-    listed = options.with_controls(options.read_cases(files)) if files else options.listed_cases()
-    cases, skipped = select(listed, only, [skip(text) for text in skips], controls=True)
-    every = list({c.id: c for c in (*(options.listed_cases() if baseline_paths and files else ()), *listed)}.values())
-    given = read(baseline_paths, every)
+    planned = plan(files, only, skips, baseline_paths)
     with ExitStack() as stack:
         fresh = stack.enter_context(NewFile(new_baseline)) if new_baseline else None
         report_files = [stack.enter_context(ReportFile(w.format, w.path)) for w in reports if w.path]
-        launch = options.prepared(target, console, sanitizer)
+        launch = options.prepared(target, console, sanitizer, patience)
         saved = stack.enter_context(JsonLines(json_path)) if json_path else None
         runner = stack.enter_context(Runner(jobs=jobs, box="none" if unboxed else None))
         conditions = runner.conditions(launch)
         profile = judging(launch, conditions, profile_name, policies)
-        for file in given:
-            file.check_use(target, profile.name)
-        known = Baseline([entry for file in given for entry in file.entries], date.today())
-        head = replace(
-            running.header(target, launch, conditions, profile, len(cases), skipped, unboxed=unboxed),
-            files=tuple(map(str, files)),
-            baselines=tuple(map(str, baseline_paths)),
-            expired=known.expired,
-        )
+        known = planned.known(target, profile)
+        head = replace(header(planned, launch, conditions, profile, known, unboxed=unboxed), settings=options.settings_in_force())
         head = reporting.with_source(head, source)
         terminal.header(console, head)
         if saved:
             saved.write(head)
-        done, seconds, interrupted = running.run(console, runner, launch, cases, profile, known.new if fail_fast else None)
+        done, seconds, interrupted = running.run(
+            console, runner, launch, planned.cases, profile, known.new if fail_fast else None
+        )
         verdicts = [j.verdict for j in done]
-        stale = known.stale((case.id for case in every), verdicts)
+        stale = known.stale((case.id for case in planned.every), verdicts)
         number = sum(v.fails and not known.new(v) for v in verdicts)
         foot = footer(verdicts, [j.observation for j in done], seconds, interrupted, number, stale)
         lines = [Line(j.index, j.case, j.verdict, j.observation, known.known(j.verdict)) for j in done]

@@ -60,6 +60,7 @@ DRAWN, TOLD = 0.25, 60.0
 @options.jobs
 @options.boxing
 @options.sanitizing
+@options.settings("cases")
 def command(
     target: str | None,
     out: Path | None,
@@ -86,6 +87,10 @@ def command(
     3 target or harness unusable, 4 nothing ran, 130 interrupted.
     """
     seconds = _seconds(duration)
+    if resume is not None:  # the campaign has its own, and so only what is given by hand contradicts it
+        target = target if options.typed("target") else None
+        profile_name = profile_name if options.typed("profile_name") else None
+        policies = policies if options.typed("policies") else ()
     store = _store(target, out, resume, seed, engine, profile_name, policies, dictionary)
     console, setting = Output(), store.setting
     with console.busy(f"making the engine {setting.engine} ready"):

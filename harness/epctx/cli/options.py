@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
+from msgspec.structs import replace
 
 from epctx.attack import families
 from epctx.case import Case, Sanitizer
@@ -18,9 +19,15 @@ from epctx.case_file import read
 from epctx.errors import UsageError
 from epctx.oracle import PROFILES, stances
 from epctx.report.console import Output
+from epctx.run.settings import FOUND, JOBS, PATIENCE, PYPROJECT
+from epctx.run.settings import find as find_settings
+from epctx.run.settings import read as read_settings
 from epctx.target import Launch, prepare
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+SETTINGS, LEFT_OUT = "epctx.settings", "epctx.no-settings"
+"""What a click context holds: the path of the settings file in force, and that there is to be none."""
 
 
 def judging(command: F) -> F:
@@ -38,6 +45,70 @@ def judging(command: F) -> F:
         "profile_name",
         type=click.Choice(list(PROFILES)),
         help="Which rules must hold; by default what the ONNX Runtime that is found demands.",
+    )(command)
+
+
+def settings(*besides: str) -> Callable[[F], F]:
+    """--config and --no-config: what a settings file says counts as if it were given, unless something else is.
+
+    ``besides`` are keys of settings that have nothing to do with the command's option of that name.
+    """
+
+    def use(context: click.Context, _: click.Parameter, path: Path | None) -> None:
+        if LEFT_OUT in context.meta:
+            if path is not None:
+                raise UsageError("--config and --no-config exclude each other; give one of them.")
+            return
+        found = read_settings(path) if path is not None else find_settings(Path())
+        if found is None:
+            return
+        context.meta[SETTINGS] = found.path
+        said = found.settings.options()
+        names = {name: p.name for p in context.command.params for name in ("target" if p.name == "target" else "", *p.opts)}
+        keys = {key: names.get("target" if key == "target" else f"--{key}") for key in said if key not in besides}
+        context.default_map = {name: said[key] for key, name in keys.items() if name}
+
+    def leave_out(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            context.meta[LEFT_OUT] = True
+            if context.meta.pop(SETTINGS, None):
+                raise UsageError("--config and --no-config exclude each other; give one of them.")
+
+    def decorate(command: F) -> F:
+        command = click.option(
+            "--no-config", is_flag=True, is_eager=True, expose_value=False, callback=leave_out, help="Leave settings files alone."
+        )(command)
+        return click.option(
+            "--config",
+            type=click.Path(path_type=Path),
+            is_eager=True,
+            expose_value=False,
+            callback=use,
+            metavar="FILE",
+            help=f"Take settings from this file; by default from {FOUND}, or [tool.epctx] of {PYPROJECT}, in this directory.",
+        )(command)
+
+    return decorate
+
+
+def settings_in_force() -> str:
+    """The path of the settings file that this command uses, "" if none."""
+    path: str = click.get_current_context().meta.get(SETTINGS, "")
+    return path
+
+
+def typed(name: str) -> bool:
+    """Whether a parameter of this command was given by hand, and comes neither from settings nor from a default."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def patience(command: F) -> F:
+    """--patience."""
+    return click.option(
+        "--patience",
+        type=click.FloatRange(0, PATIENCE, min_open=True),
+        metavar="SECONDS",
+        help="Give each call at least so much time, for a target that is slow; by default what its case says, mostly 3.",
     )(command)
 
 
@@ -85,7 +156,7 @@ def jobs(command: F) -> F:
     return click.option(
         "--jobs",
         "-j",
-        type=click.IntRange(1, 256),
+        type=click.IntRange(1, JOBS),
         default=len(os.sched_getaffinity(0)),
         metavar="N",
         help="Workers that run cases at once; by default one for each processor.",
@@ -161,10 +232,13 @@ def _by_id(wanted: str, cases: Sequence[Case], where: str) -> Case:
     return found[wanted]
 
 
-def prepared(target: str, console: Output, sanitizer: Sanitizer | None = None) -> Launch:
-    """Make a target ready, for a sanitizer if one is named, saying so while something is compiled."""
+def prepared(target: str, console: Output, sanitizer: Sanitizer | None = None, patience: float | None = None) -> Launch:
+    """Make a target ready, for a sanitizer if one is named, saying so while something is compiled.
+
+    With ``patience`` each of its calls may take so many seconds, whatever the case says.
+    """
     with console.busy(f"preparing {target}"):
-        return prepare(target, sanitizer)
+        return replace(prepare(target, sanitizer), granted=patience or 0.0)
 
 
 def read_cases(paths: Sequence[Path]) -> list[Case]:

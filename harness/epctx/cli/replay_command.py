@@ -23,6 +23,8 @@ from epctx.run.runner import Runner
 @options.judging
 @options.boxing
 @options.sanitizing
+@options.patience
+@options.settings("cases")
 @options.case_files("Look for CASE, an id, in this .json or .jsonl file, or in all of this folder.")
 def command(
     case: str,
@@ -31,6 +33,7 @@ def command(
     policies: tuple[str, ...],
     unboxed: bool,
     sanitizer: Sanitizer | None,
+    patience: float | None,
     files: tuple[Path, ...],
 ) -> None:
     """Run CASE (an id, or a file with one case) on TARGET alone, and show the world, the calls, and all that was seen.
@@ -44,7 +47,7 @@ def command(
     """
     console = Output()
     chosen = options.find_case(case, files)
-    launch = options.prepared(target, console, sanitizer)
+    launch = options.prepared(target, console, sanitizer, patience)
     with Runner(jobs=1, box="none" if unboxed else None) as runner, console.busy(f"running {chosen.id}"):
         profile = judging(launch, runner.conditions(launch), profile_name, policies)
         _, observation = next(runner.run(launch, [chosen]))

@@ -49,6 +49,7 @@ def header(
         skipped=skipped,
         judged_by=profile,
         source=in_repository(launch.source) if launch.source else "",
+        patience=launch.granted or None,
     )
 
 

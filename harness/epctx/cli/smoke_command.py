@@ -16,7 +16,9 @@ from epctx.run.smoke import Step, smoke, usable
 @click.command(short_help="Prove that a target can be judged, step by step.")
 @click.argument("target", default="reference")
 @options.boxing
-def command(target: str, unboxed: bool) -> None:
+@options.patience
+@options.settings()
+def command(target: str, unboxed: bool, patience: float | None) -> None:
     """Try what every usable TARGET does, one thing after the other, and say what to mend where it does not.
 
     TARGET is as in `epctx check`. It is made ready, comes up, reads a good file, refuses a missing one, writes one, reads it
@@ -30,7 +32,7 @@ def command(target: str, unboxed: bool) -> None:
     console = Output()
     steps: list[Step] = []
     with Runner(jobs=1, box="none" if unboxed else None) as runner:
-        for step in smoke(runner, lambda: options.prepared(target, console)):
+        for step in smoke(runner, lambda: options.prepared(target, console, patience=patience)):
             steps.append(step)
             report.step(console, step)
     report.conclusion(console, target, steps)

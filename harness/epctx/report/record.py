@@ -76,6 +76,10 @@ class Header(Struct, frozen=True, tag="header", omit_defaults=False):
     """The file that findings are about, for reports that point into code: relative to the repository that it is in, if any."""
     line: int = 1
     """The line of that file."""
+    settings: str = ""
+    """The file that the settings are from."""
+    patience: float | None = None
+    """Seconds that each call was granted, whatever its case says."""
 
 
 class Line(Struct, frozen=True, tag="case"):

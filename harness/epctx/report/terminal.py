@@ -50,6 +50,10 @@ def header(console: Console, head: Header) -> None:
         console.print(
             Text(f"{head.sanitizer} sanitizer: the target is {built}", style="dim" if head.instrumented else "bold yellow")
         )
+    if head.settings:
+        console.print(Text(f"settings: {head.settings}", style="dim"))
+    if head.patience:
+        console.print(Text(f"each call may take {head.patience:g} s", style="dim"))
     if head.baselines:
         console.print(Text(f"known findings: {', '.join(head.baselines)}", style="dim"))
     if head.chunking:
@@ -80,12 +84,7 @@ def findings(
     company = {verdict.case for _, verdict in results if not verdict.confirmed}
     for rule in sorted({f.rule for _, f in failing}, key=by_severity):
         _rule(console, rule, [(c, f) for c, f in failing if f.rule == rule], head, everything, company, known)
-    strict = [(case, f) for case, f in found if f.over_strict]
-    if strict:
-        _notes(console, "over-strict (safe, but refuses what the specification accepts)", strict)
-    notes = [(case, f) for case, f in found if not f.fails and not f.over_strict]
-    if notes:
-        _notes(console, "notes (not failures in this profile)", notes)
+    notes(console, results)
     reasons = sorted((pair for rules in known.values() for pair in rules.items()), key=lambda pair: by_severity(pair[0]))
     knowns = [f"{rule}: {reason}" for rule, reason in reasons]
     skips = [*head.skipped.values(), *(v.reason for _, v in results if v.result == "skip")]
@@ -95,6 +94,17 @@ def findings(
             console.print()
         for text in dict.fromkeys(texts):
             console.print(Text(f"{label} {texts.count(text)}: {text}", style=style))
+
+
+def notes(console: Console, results: Sequence[tuple[Case, Verdict]]) -> None:
+    """Print what was found and does not fail."""
+    found = [(case, f) for case, verdict in results for f in verdict.findings if not f.fails]
+    strict = [(case, f) for case, f in found if f.over_strict]
+    if strict:
+        _notes(console, "over-strict (safe, but refuses what the specification accepts)", strict)
+    others = [(case, f) for case, f in found if not f.over_strict]
+    if others:
+        _notes(console, "notes (not failures in this profile)", others)
 
 
 def by_severity(rule: str) -> tuple[int, str]:
@@ -181,13 +191,15 @@ def replay_command(case: str, head: Header) -> str:
     words = ["epctx", "replay", case, head.target]
     for file in head.files:
         words += ["--cases", file]
-    if not head.by_itself:
+    if not head.by_itself or head.settings:
         words += ["--profile", head.profile]
     own = PROFILES[head.profile].policies
     for rule, stance in head.policies.items():
         words += ["--policy", f"{rule}={stance}"] if own.get(rule) != stance else []
     if head.sanitizer:
         words += ["--sanitize", head.sanitizer]
+    if head.patience:
+        words += ["--patience", f"{head.patience:g}"]
     if head.unboxed:
         words.append("--unboxed")
     return shlex.join(words)

@@ -91,11 +91,13 @@ class Launch(Struct, frozen=True):
     fuzzer: Fuzzer | None = None
     source: str = ""
     """The file in which it is written, or else the one that it is, for reports that point into code; "" if unknown."""
+    granted: float = 0.0
+    """Seconds that the user grants each call, whatever its case allows."""
 
     @property
     def patience(self) -> float:
         """Seconds that a call may take at least, whatever its case allows: a provider is large, and slow at first."""
-        return PROVIDER_SECONDS if self.loader and self.loader.models == "product" else 0.0
+        return max(self.granted, PROVIDER_SECONDS if self.loader and self.loader.models == "product" else 0.0)
 
     @property
     def forks(self) -> bool:

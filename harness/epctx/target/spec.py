@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from epctx.case import Sanitizer, Struct
@@ -63,3 +64,27 @@ def parse(text: str, sanitizer: Sanitizer | None = None, fuzzer: Fuzzer | None =
             raise UsageError(f"Target {text!r}: {part!r} is no option; write OPTION=VALUE, with & between two of them.")
         options[name] = (*options.get(name, ()), value)
     return TargetSpec(text, kind, what, options, sanitizer, fuzzer)
+
+
+NAMES_A_FILE: dict[str, tuple[str, ...]] = {
+    "header": ("", "include"),
+    "lib": ("",),
+    "ep": ("lib", "python"),
+    "loader": ("python",),
+    "python": ("path", "python"),
+}
+"""What of a target's name is a path, by kind: options, and "" for what stands before them."""
+
+
+def relocated(text: str, directory: Path) -> str:
+    """A target's name whose paths are relative to ``directory``, as the working directory has it."""
+    if directory == Path():
+        return text
+    head, mark, tail = text.partition("?")
+    kind, colon, what = head.partition(":")
+    paths = NAMES_A_FILE.get(kind, ())
+    if what and ("" in paths or (kind == "ep" and what.endswith(".toml"))):
+        what = str(directory / what)
+    parts = [part.partition("=") for part in tail.split("&")]
+    moved = [f"{name}{equals}{directory / value if name in paths and value else value}" for name, equals, value in parts]
+    return f"{kind}{colon}{what}{mark}{'&'.join(moved)}"

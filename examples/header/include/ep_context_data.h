@@ -1,0 +1,1 @@
+../../../harness/epctx/native/reference/ep_context_data.h
