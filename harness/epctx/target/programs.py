@@ -7,6 +7,8 @@ import shlex
 import shutil
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from epctx.box.root import SYSTEM
 from epctx.case import Case, File, content_of
 from epctx.errors import UsageError
@@ -27,7 +29,7 @@ def program(spec: TargetSpec) -> Launch:
     needed = [_directory(spec, path) for path in spec.options.get("path", ())]
     readable = tuple(dict.fromkeys((*_around(command), *needed)))
     settings = {"command": command, "environment": _environment(spec)}
-    return adapters.launch(spec, "program", settings, readable, program=True)
+    return replace(adapters.launch(spec, "program", settings, readable, program=True), source=_source(command))
 
 
 def obstacle(case: Case) -> str:
@@ -72,6 +74,12 @@ def _around(command: list[str]) -> list[str]:
         if os.path.isabs(word) and os.path.exists(word):
             found += [path if os.path.isdir(path) else os.path.dirname(path) for path in (word, os.path.realpath(word))]
     return [path for path in found if path != os.sep and not any(Path(path).is_relative_to(top) for top in SYSTEM)]
+
+
+def _source(command: list[str]) -> str:
+    """The file of its user that the program is, or that its interpreter is given."""
+    files = (word for word in (*command[1:], command[0]) if os.path.isabs(word) and os.path.isfile(word))
+    return next((file for file in files if not any(Path(file).is_relative_to(top) for top in SYSTEM)), "")
 
 
 def _directory(spec: TargetSpec, path: str) -> str:
