@@ -18,7 +18,7 @@ PROGRAM = FAKES / "programs" / "misbehaving.py"
     ("target", "source"),
     [
         (f"exec:{shlex.join([sys.executable, str(PROGRAM), 'works'])}", str(PROGRAM)),
-        (f"python:good?path={FAKES / 'adapters'}", str(FAKES / "adapters" / "good.py")),
+        (f"python:careful_loader?path={FAKES / 'adapters'}", str(FAKES / "adapters" / "careful_loader.py")),
         ("python:json:tool", ""),
     ],
     ids=["a program", "an object", "an object from elsewhere"],
