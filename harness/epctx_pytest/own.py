@@ -26,7 +26,7 @@ def target_of(config: pytest.Config) -> str:
     try:
         target = asked(config).target
     except EpctxError as error:
-        pytest.fail(f"epctx: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"epctx: {error}", pytrace=False) from None
     if not target:
         pytest.fail(
             "epctx_run has no target: override the fixture epctx_target, give --epctx, or write epctx.toml", pytrace=False
@@ -43,7 +43,7 @@ def runner_of(config: pytest.Config, target: object) -> Run:
             checker = _checker(config, name)
             judged = checker.judge(case if isinstance(case, Case) else options.find_case(str(case)))
         except EpctxError as error:
-            pytest.fail(f"epctx: {error}", pytrace=False)
+            raise pytest.fail.Exception(f"epctx: {error}", pytrace=False) from None
         settle(checker, judged)
         return judged
 

@@ -185,7 +185,7 @@ class CaseItem(pytest.Item):
         try:
             checker = self.plugin.checker()
         except EpctxError as error:
-            pytest.fail(f"epctx: {error}", pytrace=False)
+            raise pytest.fail.Exception(f"epctx: {error}", pytrace=False) from None
         judged = checker.judge(self.case)
         self.told = Told(judged.verdict, time.monotonic() - start)
         settle(checker, judged)

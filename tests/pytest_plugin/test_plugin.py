@@ -198,7 +198,7 @@ def test_expected(epctx_run):
     assert caught.value.judged.verdict.findings[0].rule == "contain.symlink-file"
 
 def test_skipped(epctx_run):
-    epctx_run("external/benign-beside[read,plain]")
+    epctx_run("external/good-location-last[read,parent]")
 """
 
 
@@ -210,6 +210,7 @@ def test_cases_of_ones_own_run_on_targets_of_ones_own(pytester: pytest.Pytester)
     assert outcomes["test_weak.py::test_expected"] == "PASSED"
     assert outcomes["test_good.py::test_own"] == "PASSED"
     assert outcomes["test_good.py::test_expected"] == "FAILED"
+    assert outcomes["test_good.py::test_skipped"] == "SKIPPED"
     assert outcomes["test_good.py::test_listed"] == "PASSED"
     assert "    again    " in shown(result)
     assert "\ncritical  contain.symlink-file  1 case\n" in shown(result)
