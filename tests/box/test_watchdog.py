@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +18,8 @@ WAKES = "import time\nwhile True: time.sleep(0.02)"
 
 def watch(code: str, seconds: float = 1.5) -> float | None:
     """After how many seconds a program is found asleep."""
-    process = subprocess.Popen([sys.executable, "-c", "print(flush=True)\n" + code], stdout=subprocess.PIPE)
+    words = [sys.executable, "-c", "print(flush=True)\n" + code]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
     assert process.stdout
     try:
         process.stdout.readline()
@@ -28,7 +30,7 @@ def watch(code: str, seconds: float = 1.5) -> float | None:
             time.sleep(0.02)
         return None
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # with what it started
         process.wait()
         process.stdout.close()
 
