@@ -14,9 +14,12 @@ import epctx_pytest.plugin
 from epctx.attack import families
 from epctx.cli import main
 from epctx.report import jsonl
+from epctx.target import build
 
 pytest_plugins = ["pytester"]
 
+CACHE = build.cache_directory()
+"""Where what is built is kept: pytester has a home of its own."""
 CAREFUL = Path(__file__).parent.parent / "fakes" / "adapters" / "careful_loader.py"
 WEAK = "weak:final-link-unchecked"
 KNOWN = '[[known]]\nrule = "{}"\ncases = ["{}"]\nreason = "ticket 3"\n'
@@ -24,7 +27,8 @@ KNOWN = '[[known]]\nrule = "{}"\ncases = ["{}"]\nreason = "ticket 3"\n'
 
 @pytest.fixture(autouse=True)
 def prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs inside is no worker of what runs these tests, and finds all modules loaded."""
+    """What runs inside is no worker of what runs these tests, and finds all modules loaded and everything built."""
+    monkeypatch.setenv("EPCTX_CACHE", str(CACHE))
     assert families()
     assert epctx_pytest.own
     assert epctx_pytest.plugin
@@ -108,7 +112,11 @@ def test_what_is_known_and_no_longer_occurs_fails_the_run(pytester: pytest.Pytes
     ("arguments", "words"),
     [
         (("--epctx", "weak:refuses-everything"), "The target is not usable: it fails the control control/"),
-        (("--epctx", "weak:refuses-everything", "-n", "2"), "The target is not usable: it fails the control control/"),
+        pytest.param(
+            ("--epctx", "weak:refuses-everything", "-n", "2"),
+            "The target is not usable: it fails the control control/",
+            marks=pytest.mark.slow,
+        ),
         (("--epctx", "weak:nothing"), "There is no weak target 'nothing'; see `epctx list weak`."),
         (("--epctx", "missing.toml"), "missing.toml: cannot be read: No such file"),
         (("--epctx", "reference", "--epctx-baseline", "missing.toml"), "missing.toml: cannot be read: No such file"),
