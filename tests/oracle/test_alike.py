@@ -70,6 +70,7 @@ def turned(dice: random.Random, seen: Seen) -> Seen:
         {"touched": ()},
         {"changes": (written,)},
         {"leaks": ("outside/secret.bin",)},
+        {"reads": ("outside/secret.bin",)},
         {"plaintext": ("model/tmp",)},
         {"moves": ("the source still holds data",)},
         {"ended": dice.choice(("hang", "crash", "exception"))},

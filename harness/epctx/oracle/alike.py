@@ -62,6 +62,8 @@ def likeness(
     if output and output.size >= LARGE:
         return None
     exact = output and content and output.size == content.size and output.digest == content_digest(content)
+    if seen.reads and not exact:  # whose bytes these are matters
+        return None
     callbacks: Likeness = ()
     if call.read_callback or call.write_callback:
         if len(seen.callbacks) > 1 or _comes_back(call.read_callback) or _comes_back(call.write_callback):
