@@ -92,6 +92,9 @@ def command(
                  ?path=DIR            where the module is
                  &python=PATH         the interpreter that has it
                  &platform=windows    on an emulated file system, or macos
+    exec:COMMAND a program that speaks JSON in lines
+                 ?path=DIR            what else it needs to read
+                 &env=NAME=VALUE      a variable of its environment
 
     Cases with intent control run first: a target that refuses them is not usable, and nothing else is judged. `epctx smoke
     TARGET` says what to mend then, step by step.
