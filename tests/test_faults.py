@@ -128,9 +128,9 @@ def test_the_bundled_file_fits_the_cases_and_rules_that_there_are() -> None:
         assert all(release.name == release.requirements[0].replace("==", " ") for release in releases)
 
 
-def test_the_readme_shows_the_bundled_faults() -> None:
-    bundled, readme = faults.read(options.bundled_faults()), (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-    (table,) = re.findall(r"```text\n(fault .*?)```", readme, re.DOTALL)
+def test_the_documentation_shows_the_bundled_faults() -> None:
+    bundled, page = faults.read(options.bundled_faults()), (Path(__file__).parent.parent / "docs/published.md").read_text("utf-8")
+    (table,) = re.findall(r"```text\n(fault .*?)```", page, re.DOTALL)
     shown = [re.split(" {2,}", line) for line in table.splitlines()[1:]]
     cases = options.listed_cases()
     expected = []

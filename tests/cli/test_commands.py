@@ -61,7 +61,7 @@ def test_replay_on_a_target_that_cannot_run_the_case_says_nothing_about_it(epctx
         ("attacks", list(families())),
         ("rules", list(RULES)),
         ("weak", [w.name for w in weaknesses()]),
-        ("targets", ["ep", "header", "lib", "loader", "python", "reference", "weak"]),
+        ("targets", ["ep", "exec", "header", "lib", "loader", "python", "reference", "weak"]),
         ("profiles", list(PROFILES)),
     ],
 )
