@@ -14,6 +14,7 @@ import posixpath
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
@@ -38,7 +39,6 @@ class Emulation:
 
     def __init__(self, platform: str) -> None:
         try:
-            import pyfakefs
             from pyfakefs.fake_filesystem import OSType
             from pyfakefs.fake_filesystem_unittest import Patcher
         except ImportError:
@@ -47,7 +47,7 @@ class Emulation:
                 f"{sys.executable} -m pip install 'pyfakefs>=6.3'"
             ) from None
         self.path: ModuleType = ntpath if platform == "windows" else posixpath
-        self.met = f"the file system of {platform}, emulated by pyfakefs {pyfakefs.__version__}"
+        self.met = f"the file system of {platform}, emulated by pyfakefs {version('pyfakefs')}"
         self._os = OSType.WINDOWS if platform == "windows" else OSType.MACOS
         self._new: Callable[[], Any] = lambda: Patcher(allow_root_user=False)
         self._patcher: Any = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -56,7 +56,8 @@ def unpacked(data: bytes) -> list[Looked]:
 class _Look:
     """Looks at one case.
 
-    It runs alone before anything else: what fails there, too, is shrunk to what does so alone, and only the rest in company.
+    It runs alone before anything else. What fails there, too, is shrunk to what does so alone: in company, as that is soon done,
+    and if what is left does not fail alone, once more with each candidate alone.
     """
 
     def __init__(self, order: Order, case: Case, observation: Observation) -> None:
@@ -74,24 +75,27 @@ class _Look:
     def at(self, sign: Sign) -> Looked | None:
         """What comes of looking at one way in which the case fails."""
         alone = any(sign == other or sign.alike(other) for other in self._fails_alone)
-        seen = self._alone if alone else self._company
-        start = self._bare if _as(sign, self._bare, seen) else self._case
-        # what is smallest for one of its failures often is so for others
-        start = next((c for c in self._smallest if _as(sign, c, seen)), start)
-        holds = functools.partial(self._hold_alone if alone else self._hold, sign)
-        smallest = start if start.expect else shrink(start, holds, HANGS if sign.outcome == "hang" else MOST)
+        smallest = self._shrunk(sign, self._company, self._hold)
+        self._run_alone(smallest)
+        if alone and not _as(sign, smallest, self._alone):  # what candidates did was not all their own doing
+            smallest = self._shrunk(sign, self._alone, self._hold_alone)
         self._smallest.append(smallest)
-        sign = _as(sign, smallest, seen) or sign
+        sign = _as(sign, smallest, self._alone if alone else self._company) or sign
         mark = fingerprint(sign, smallest)
         kept = replace(smallest, id=f"{FAMILY}/{sign.rule.replace('.', '-')}-{mark}", rules=(sign.rule,))
-        if not alone:
-            self._run_alone(smallest)
         confirmed = _as(sign, smallest, self._alone) is not None
         observation = (self._alone if confirmed else self._company)[smallest][1]
         if not confirmed and sign.outcome == "hang":
             return None
         by_luck = any(call.threads or call.race for call in smallest.calls)
         return Looked(sign, mark, self._case.id, kept, replace(observation, case=kept.id), confirmed or by_luck)
+
+    def _shrunk(self, sign: Sign, seen: _Seen, hold: Callable[[Sign, Sequence[Case]], list[bool]]) -> Case:
+        """The smallest case that fails alike, as was ``seen``."""
+        start = self._bare if _as(sign, self._bare, seen) else self._case
+        # what is smallest for one of its failures often is so for others
+        start = next((c for c in self._smallest if _as(sign, c, seen)), start)
+        return start if start.expect else shrink(start, partial(hold, sign), HANGS if sign.outcome == "hang" else MOST)
 
     def _run_alone(self, case: Case) -> dict[Sign, int]:
         """Run a case alone, of threads until it fails; the signs of that."""
