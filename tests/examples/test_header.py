@@ -23,6 +23,11 @@ def files_of(project: Path) -> dict[str, str]:
     return {str(file.relative_to(project)): file.read_text(encoding="utf-8") for file in found}
 
 
+def without_numbers(text: str) -> str:
+    """A text without what differs from one run to another: numbers, and where a line ends."""
+    return re.sub(r"\d[\d.,]*", "N", " ".join(text.split()))
+
+
 def test_init_makes_it_out_of_the_header_alone(tmp_path: Path) -> None:
     expected = files_of(copied("header", tmp_path / "whole"))
     bare = tmp_path / "bare"
@@ -31,6 +36,8 @@ def test_init_makes_it_out_of_the_header_alone(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "epctx", *command.split()]
     done = subprocess.run(words, cwd=bare, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    (shown,) = re.findall(r"```text\n(trying .*?)\n```", README, re.DOTALL)
+    assert without_numbers(shown) == without_numbers(done.stdout.strip())
     assert files_of(bare) == expected
 
 
@@ -40,6 +47,8 @@ def test_it_is_red_with_the_fault_and_green_after_the_fix(tmp_path: Path) -> Non
     assert code == 1, output
     (shown,) = re.findall(r"```text\n(critical .*?)…\n```", README, re.DOTALL)
     assert shown in output
+    red, green = re.findall(r"^header:.*hold.*$", README, re.MULTILINE)
+    assert without_numbers(red) == without_numbers(output.splitlines()[-1])
     (fix,) = re.findall(r"```diff\n(.*?)```", README, re.DOTALL)
     before, after = ("\n".join(line[1:] for line in fix.splitlines() if line[0] in which) for which in (" -", " +"))
     text = (project / HEADER).read_text(encoding="utf-8")
@@ -47,3 +56,4 @@ def test_it_is_red_with_the_fault_and_green_after_the_fix(tmp_path: Path) -> Non
     (project / HEADER).write_text(text.replace(before, after), encoding="utf-8")
     code, output = run_tox(project, "epctx")
     assert code == 0, output
+    assert without_numbers(green) == without_numbers(output.splitlines()[-1])
