@@ -27,7 +27,7 @@ def open_adapter(path: str, module: str, name: str = "") -> Any:
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}."):
             raise Unusable(
-                f"there is no module {error.name} for {sys.executable}, nor in {path}; say where it is with &path=DIR"
+                f"there is no module {error.name} for {sys.executable}, nor in {path}; say where it is with the option path=DIR"
             ) from None
         raise Unusable(f"the module {module} cannot be imported: {one_line(error)}") from None
     try:

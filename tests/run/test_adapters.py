@@ -205,7 +205,7 @@ def test_what_is_no_bytes_is_an_error_of_the_adapter(runner: Runner) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (target("nowhere:Loader"), "there is no module nowhere for .* say where it is with &path=DIR"),
+        (target("nowhere:Loader"), "there is no module nowhere for .* say where it is with the option path=DIR"),
         (target("careful_loader:Nothing"), "the module careful_loader has no Nothing"),
         (target("careless_loaders:nothing"), "builtins.object has neither a method read nor a method write"),
         (target("careless_loaders:unsure"), "names 'callback'; the features are callbacks, fallback, trusted, threads"),
