@@ -25,14 +25,16 @@ def run_tox(project: Path, environment: str, *arguments: str) -> tuple[int, str]
     """
     settings = configparser.ConfigParser(interpolation=None)
     settings.read(project / "tox.ini")
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    # in a pipe each text is a line, but tox says how wide its terminal is
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     output = ""
     for line in settings[f"testenv:{environment}"]["commands"].replace("{posargs}", shlex.join(arguments)).strip().splitlines():
         words = [sys.executable if word == "python" else word for word in shlex.split(line)]
         done = subprocess.run(
             words,
             cwd=project,
-            env={**os.environ, "PATH": path},
+            env=environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
