@@ -234,6 +234,15 @@ def hostile() -> Run:
     return made.run([made.line(case, seen, known={"contain.symlink-file": HOSTILE})], target=HOSTILE, notes=(HOSTILE,))
 
 
+def test_who_opens_a_case_while_typing_stays_there(reader: Reader) -> None:
+    shown = reader.open(REPORT)
+    shown.evaluate("document.getElementById('filter-text').dispatchEvent(new Event('input', {bubbles: true}))")
+    shown.evaluate("document.querySelector('a.case').click()")
+    shown.locator("#case h1").wait_for()
+    shown.wait_for_timeout(200)
+    assert shown.locator("#case h1").is_visible()
+
+
 def test_hostile_names_are_texts(reader: Reader) -> None:
     shown = reader.open(page(hostile()))
     shown.fill("#filter-text", "img src=x")

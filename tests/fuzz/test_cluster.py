@@ -29,10 +29,17 @@ from epctx.fuzz.cluster import LOCAL, Cluster
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # Dask's own
 
 
-def drivers(pid: int | None = None) -> list[psutil.Process]:
-    """The drivers that run below a process, this one by default."""
-    below = psutil.Process(pid).children(recursive=True)
-    return [process for process in below if process.name().startswith("driver-")]
+def below(pid: int | None = None, but: Sequence[psutil.Process] = ()) -> list[psutil.Process]:
+    """What runs below a process, this one by default, but for some; Python's own trackers stay as long as what uses them."""
+    found = [process for process in psutil.Process(pid).children(recursive=True) if process not in but]
+    return [process for process in found if not _is_tracker(process)]
+
+
+def _is_tracker(process: psutil.Process) -> bool:
+    try:
+        return "resource_tracker" in " ".join(process.cmdline())
+    except psutil.Error:  # it has ended
+        return False
 
 
 def gone(processes: Sequence[psutil.Process]) -> None:
@@ -53,19 +60,19 @@ class Killing(Cluster):
         self._at -= 1
         if self._at == 0:
             pids = self._client.run(os.getpid)
-            self.beside = drivers(pids[min(pids)])
+            self.beside = below(pids[min(pids)])
             os.kill(pids[min(pids)], signal.SIGKILL)
         return future
 
 
 def test_a_cluster_comes_to_the_same_and_leaves_nothing_behind(tmp_path: Path, found: Store) -> None:
     store = Store(tmp_path / "out", found.setting)
-    launch = prepare(WEAK)
+    launch, before = prepare(WEAK), below()
     with Cluster(LOCAL, found.setting, jobs=2) as workers:
         with Runner(jobs=1) as runner:
             assert workers.conditions(launch) == runner.conditions(launch)
         go_on(store, workers, BATCHES)
-        beside = drivers()
+        beside = below(but=before)
     assert outcome(store) == outcome(found)
     gone(beside)
 
@@ -82,11 +89,12 @@ def test_a_worker_that_is_killed_in_the_middle_costs_no_batch(tmp_path: Path, fo
 def test_a_cluster_that_is_there_is_joined_and_stays(tmp_path: Path, found: Store) -> None:
     store = Store(tmp_path / "out", found.setting)
     with LocalCluster(1, threads_per_worker=2, dashboard_address=None, memory_limit=None) as there:  # type: ignore[no-untyped-call]
+        before = below()
         for batches in (1, BATCHES):  # of each campaign, what ran beside the workers is gone before the next
             with Cluster(there.scheduler_address, found.setting, jobs=7) as workers:
                 assert workers.jobs == 1
                 go_on(store, workers, batches)
-                beside = drivers()
+                beside = below(but=before)
             gone(beside)
     assert outcome(store) == outcome(found)
 
@@ -111,7 +119,7 @@ def test_an_interrupt_ends_all_of_it_quietly(tmp_path: Path) -> None:
         assert process.stdout
         while " from fuzz/" not in (line := process.stdout.readline()):
             assert line
-        beside = drivers(process.pid)
+        beside = below(process.pid)
         os.kill(process.pid, signal.SIGINT)
         out, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "")

@@ -5,9 +5,11 @@ let drawn = null;
 let opened = "";
 let scrolled = 0;
 let fresh = true;
+let waiting = 0;
 
 /** Show the place that the URL names. */
 function show() {
+  clearTimeout(waiting); // what was typed just before somebody went elsewhere does not call them back
   const place = placeNow();
   const first = fresh;
   fresh = false;
@@ -65,7 +67,6 @@ function filtersChanged() {
   show();
 }
 
-let waiting = 0;
 byId("filters").addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(filtersChanged, 60);
