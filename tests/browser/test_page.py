@@ -236,8 +236,13 @@ def hostile() -> Run:
 
 def test_who_opens_a_case_while_typing_stays_there(reader: Reader) -> None:
     shown = reader.open(REPORT)
-    shown.evaluate("document.getElementById('filter-text').dispatchEvent(new Event('input', {bubbles: true}))")
-    shown.evaluate("document.querySelector('a.case').click()")
+    type_and_click = """() => {
+        const text = document.getElementById("filter-text");
+        text.value = "leak";
+        text.dispatchEvent(new Event("input", {bubbles: true}));
+        document.querySelector("a.case").click();
+    }"""
+    shown.evaluate(type_and_click)
     shown.locator("#case h1").wait_for()
     shown.wait_for_timeout(200)
     assert shown.locator("#case h1").is_visible()

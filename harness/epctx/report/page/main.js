@@ -5,11 +5,9 @@ let drawn = null;
 let opened = "";
 let scrolled = 0;
 let fresh = true;
-let waiting = 0;
 
 /** Show the place that the URL names. */
 function show() {
-  clearTimeout(waiting); // what was typed just before somebody went elsewhere does not call them back
   const place = placeNow();
   const first = fresh;
   fresh = false;
@@ -67,10 +65,7 @@ function filtersChanged() {
   show();
 }
 
-byId("filters").addEventListener("input", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(filtersChanged, 60);
-});
+byId("filters").addEventListener("input", filtersChanged); // at once: what comes later may come under somebody's click
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 byId("clear").addEventListener("click", () => {
   byId("filters").reset();
