@@ -85,9 +85,9 @@ def misbehave(call: dict[str, Any]) -> None:
     elif HOW == "answers another call":
         say("result", id=number + 1, payload=content)
     elif HOW == "answers twice":
-        right = answered(call)
-        say(**right)
-        say(**right)
+        line = json.dumps(answered(call)) + "\n"
+        sys.stdout.write(line + line)  # in one go, so that the second is there before the next call
+        sys.stdout.flush()
     elif HOW == "gives numbers":
         say("result", id=number, payload=[109, 97])
     elif HOW == "gives no payload":
