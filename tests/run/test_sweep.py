@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from epctx.attack import STANDARD, node
-from epctx.case import Call, Callback, Case, Content, Fifo, File, HardLink, Link, Model, Socket, Step, World
+from epctx.case import Call, Callback, Case, Content, Fifo, File, HardLink, Link, Model, Piece, Socket, Step, World
+from epctx.lookout import why_no_doors
 from epctx.observation import Observation
 from epctx.run import worker
 from epctx.run.runner import Runner
@@ -156,6 +157,54 @@ def test_what_a_write_changes_is_seen_of_it_alone(runner: Runner, target: str, m
     for index, observation in enumerate(together.observations):
         assert what_counts(observation) == what_counts(by_themselves[index % len(WRITES)]), cases[index].calls
     assert len(together.single) <= most
+
+
+ANSWERED = Call("read", "n.bin", read_callback=Callback(Content("answer")))
+GUARDED: tuple[tuple[Call, ...], ...] = (
+    (Call("write", "link", payload=Content("saved", 5)), ANSWERED),
+    (ANSWERED, Call("write", "new.bin", payload=Content("saved"))),
+    (ANSWERED,),
+    (Call("write", "good.bin", payload=Content("saved", 4096)), ANSWERED, Call("read", "good.bin")),
+    (ANSWERED, Call("read", "link")),
+    (Call("write", "w.bin", payload=Content("payload"), write_callback=Callback()),),
+)
+
+
+@pytest.mark.skipif(bool(why_no_doors()), reason=why_no_doors())
+@pytest.mark.parametrize(
+    ("target", "most"),
+    [("reference", 0), ("weak:final-link-unchecked", 12), ("weak:writes-in-place", 0), ("weak:plaintext-cached", 40)],
+)
+def test_cases_with_plaintext_may_write_other_files_meanwhile(runner: Runner, target: str, most: int) -> None:
+    launch = prepare(target)
+    cases = [case(number, calls) for number, calls in enumerate(GUARDED * 6)]
+    together = swept(runner, launch, cases)
+    by_themselves = dict(runner.run(launch, cases[: len(GUARDED)], alone=True))
+    for index, observation in enumerate(together.observations):
+        assert what_counts(observation) == what_counts(by_themselves[index % len(GUARDED)]), cases[index].calls
+    assert len(together.single) <= most
+
+
+@pytest.mark.skipif(bool(why_no_doors()), reason=why_no_doors())
+def test_plaintext_that_another_case_writes_to_a_file_is_not_taken_for_what_leaked(runner: Runner) -> None:
+    written = (Call("write", "new.bin", payload=Content("answer")), ANSWERED)
+    ran = swept(runner, prepare("reference"), [case(n, written if n == 7 else (ANSWERED,)) for n in range(16)])
+    assert ran.single == ["test/7"]
+    assert not any(seen.plaintext for observation in ran.observations for seen in observation.calls)
+
+
+@pytest.mark.parametrize("times", [2040, 4096, 65536, 90_000])
+def test_a_long_name_in_company_is_as_alone(runner: Runner, times: int) -> None:
+    calls = [
+        Call("read", (Piece("n", times=times),)),
+        Call("read", "good.bin"),
+        Call("write", (Piece("./", times=times // 2), Piece("new.bin"))),
+    ]
+    cases, launch = [case(number, (call,)) for number, call in enumerate(calls * 8)], prepare("reference")
+    together, by_themselves = swept(runner, launch, cases), dict(runner.run(launch, cases[:3], alone=True))
+    for index, observation in enumerate(together.observations):
+        assert what_counts(observation) == what_counts(by_themselves[index % 3])
+    assert len(together.single) == (16 if times == 90_000 else 0)
 
 
 def fake(mode: str) -> Launch:

@@ -164,7 +164,8 @@ class Grammar:
             "write",
             name,
             source,
-            payload=None if null else Content("payload", pick(choices, SIZES)),
+            # what is written to files is nobody's secret, so that such cases may share a driver with those of callbacks
+            payload=None if null else Content("payload" if write else "saved", pick(choices, SIZES)),
             null_size=choices.below(2) * 96 if null else 0,
             fallback=self._fallback(choices, scene),
             read_callback=read,

@@ -110,7 +110,7 @@ def _asked(choices: Choices, case: Case, call: Call, name: Namer) -> tuple[Call,
 def _resized(choices: Choices, case: Case, call: Call, name: Namer) -> tuple[Call, ...]:
     size = pick(choices, SIZES)
     if call.op == "write" and call.payload is not None:
-        return (replace(call, payload=Content("payload", size)),)
+        return (replace(call, payload=Content(call.payload.key, size)),)
     if call.op == "read" and call.read_callback is not None and call.read_callback.content is not None:
         return (replace(call, read_callback=replace(call.read_callback, content=Content("answer", size))),)
     return (call,)

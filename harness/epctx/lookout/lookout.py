@@ -74,6 +74,17 @@ class Lookout:
             self._marks, self._places, self._before = tuple(marks), tuple(places), before
             self._found, self._holding, self._fault = {}, {}, None
 
+    def look(self) -> None:
+        """Look once more at what changed in the places since ``begin``, before somebody else than the process changes it."""
+        with self._lock:
+            self._look_around()
+
+    def renew(self) -> None:
+        """Take what stands in the places for what stood there at ``begin``: it was looked at, or is somebody else's doing."""
+        before = {path: _state(status) for path, status in _files(self._places)}
+        with self._lock:
+            self._before = before
+
     def end(self, processes: Iterable[int] = ()) -> tuple[Sighting, ...]:
         """Look once more, also at the descriptors of processes that go on; what was seen since ``begin``, in order.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from epctx.case import Call, Case, Dir, Expect, Fifo, File, HardLink, Limits, Link, Socket, World, content_of
+from epctx.case import Call, Case, Dir, Expect, Fifo, File, HardLink, Limits, Link, Socket, World, content_of, raw
 from epctx.remember import remembered
 from epctx.spec import predict
+from epctx.spec.tree import ROOT
 from epctx.target import Launch
 from epctx_driver import protocol
 
 USUAL = Limits()
-LONGEST = 4096
-"""Bytes of a name that goes through a sweep, so that a group never fills the socket."""
+LONGEST = 80_000
+"""Bytes of all long names of a case that goes through a sweep, so that a group never fills the socket."""
 Way: TypeAlias = tuple[str, str, bool]
 
 
@@ -21,7 +22,9 @@ def quiet(case: Case) -> bool:
     limits = case.limits
     if limits is not USUAL and (limits.seconds < USUAL.seconds or limits.memory != USUAL.memory):
         return False
-    return _still(case.world) and sum(map(_size, case.calls)) <= protocol.INLINE_LIMIT and all(map(_small, case.calls))
+    if not _still(case.world) or not all(map(_brief, case.calls)):
+        return False
+    return sum(map(_size, case.calls)) <= protocol.INLINE_LIMIT and sum(map(_length, case.calls)) <= LONGEST
 
 
 def changing(case: Case, launch: Launch) -> tuple[int, ...]:
@@ -73,17 +76,16 @@ def _size(call: Call) -> int:
     return size
 
 
-def _small(call: Call) -> bool:
-    """Whether a call comes to its end by itself, and has no very long names."""
-    if call.race or call.resize or call.threads:
-        return False
-    for script in (call.read_callback, call.write_callback):
-        if script and (script.waits or script.reenters):
-            return False
-    for name in (call.name, call.fallback):
-        if isinstance(name, tuple) and sum(p.times * max(len(p.text), len(p.hex)) for p in name) > LONGEST:
-            return False
-    return True
+def _length(call: Call) -> int:
+    """How many bytes the names of a call have that are in pieces, at the most; others are short."""
+    pieces = [piece for name in (call.name, call.fallback) if type(name) is tuple for piece in name]
+    return sum([piece.times * max(len(raw(piece.text, ROOT)), len(piece.hex)) for piece in pieces])
+
+
+def _brief(call: Call) -> bool:
+    """Whether a call comes to its end by itself."""
+    scripts = (call.read_callback, call.write_callback)
+    return not (call.race or call.resize or call.threads or any(s and (s.waits or s.reenters) for s in scripts))
 
 
 @remembered()

@@ -187,14 +187,21 @@ class Sweep:
         waiting = [index for index in indexes if not hang or hang.isdisjoint(ways(self._cases[index]))]
         changes = [index for index in waiting if self._changing(index)]
         others = sorted(set(waiting).difference(changes), key=lambda index: (writes(self._cases[index]), index))
-        # on a guarded driver, what one case writes would be another's plaintext on the disk
-        return others if waiting and guarded(self._cases[waiting[0]]) else _mixed(others, changes)
+        if changes and guarded(self._cases[waiting[0]]):  # what one case writes may be another's plaintext on the disk
+            secret = {content.key for index in waiting for call in self._cases[index].calls for content in call.secrets}
+            changes = [index for index in changes if secret.isdisjoint(self._written(index))]
+        return _mixed(others, changes)
 
     def _changing(self, index: int) -> tuple[int, ...]:
         """Which calls of a case may change the world, by what is known now."""
         if (found := self._may_change.get(index)) is None:
             found = self._may_change[index] = changing(self._cases[index], self._launch)
         return found
+
+    def _written(self, index: int) -> set[str]:
+        """The keys of what those calls of a case may write that may change the world."""
+        calls = self._cases[index].calls
+        return {payload.key for call in self._changing(index) if (payload := calls[call].payload)}
 
     def _by_itself(self, index: int) -> Observation:
         """Run one case by itself. A driver that died in it before, and does not now, died all the same."""
@@ -313,6 +320,8 @@ class Sweep:
         divided = len(part.calls) < end
         if divided:  # what is read is told by what the world holds now
             self._see(session)
+        if session.lookout:
+            session.lookout.look()
         self._looked.append(call._replace(changes=world.changes(of_touched=True)))
         if divided:
             self._see(session)
@@ -321,6 +330,8 @@ class Sweep:
                 world.mend()
             except CannotBuild:
                 return part.case
+        if session.lookout:  # which would open again what differs, and that be seen as the target's doing
+            session.lookout.renew()
         return None
 
     def _see(self, session: Session) -> None:
