@@ -31,9 +31,11 @@ def go_on(store: Store, workers: Workers, batches: int) -> int:
     return lost
 
 
-def campaign(directory: Path, target: str = WEAK, batches: int = BATCHES, jobs: int = 1, seed: int = SEED) -> Store:
+def campaign(
+    directory: Path, target: str = WEAK, batches: int = BATCHES, jobs: int = 1, seed: int = SEED, engine: str = "grammar"
+) -> Store:
     """A campaign of so many batches."""
-    store = Store(directory, Setting(target, seed, profile="spec"))
+    store = Store(directory, Setting(target, seed, engine, "spec"))
     with Runner(jobs=jobs) as runner:
         go_on(store, runner, batches)
     return store

@@ -36,7 +36,7 @@ def rounds(
     engine: str,
     runs: int,
     seeds: tuple[bytes, ...] | None = (),
-    numbers: Sequence[int] = (0,),
+    numbers: Sequence[int] = (1,),
     until: str = "",
     box: Strength | None = None,
 ) -> Came:
@@ -55,7 +55,7 @@ def in_worker(target: str, name: str, runs: int, seeds: tuple[bytes, ...] | None
     launch = prepare(target, kind.sanitizer)
     came = Came(0, [], {})
     for number in numbers:
-        batch = engine.batch(number, keeper, launch)
+        batch = engine.batch(number, keeper, launch, ())
         came.executions += batch.executions
         came.cases += [case.id for case in batch.cases]
         for case, observation in zip(batch.cases, observe_all(keeper, launch, batch.cases), strict=True):

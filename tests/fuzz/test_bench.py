@@ -76,8 +76,8 @@ def test_tables_are_printed_and_saved(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_with_what_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def interrupted(runner: Runner, weakness: Weakness, name: str, seeds: int, most: int) -> Iterator[Searches]:
-        yield Searches(weakness.name, name, most, (First(7, 0.1, "contain.parent"),))
+    def interrupted(runner: Runner, weakness: Weakness, name: str, seeds: int, most: int | None) -> Iterator[Searches]:
+        yield Searches(weakness.name, name, most or 5000, (First(7, 0.1, "contain.parent"),))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(bench_fuzz_command, "searches", interrupted)

@@ -25,7 +25,7 @@ def own_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def batch(seed: int, number: int) -> list[Case]:
-    return list(ENGINES["hypothesis"](Setting(WEAK, seed)).batch(number, NOBODY, NOBODY).cases)
+    return list(ENGINES["hypothesis"](Setting(WEAK, seed)).batch(number, NOBODY, NOBODY, ()).cases)
 
 
 def fuzz(out: Path, jobs: int) -> Store:

@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.fuzz.conftest import WEAK, campaign, go_on, outcome
 from tests.fuzz.running import CONVERTING, rounds
 
 from epctx.box import Strength
 from epctx.cli import main
 from epctx.errors import TargetError, UsageError
 from epctx.fuzz import Grammar
-from epctx.fuzz.encoding import HEAD, encoded
+from epctx.fuzz.encoding import HEAD
 from epctx.fuzz.engine import cases, ready
 from epctx.fuzz.mutate import listed as listed_cases
-from epctx.fuzz.native import FIRST
+from epctx.fuzz.native import GENERATION
 from epctx.fuzz.rounds import HEAD_OF_REPORT, RECORD, number_of, report_of
-from epctx.fuzz.seeds import listed
-from epctx.fuzz.store import Setting
+from epctx.fuzz.seeds import listed, standing
+from epctx.fuzz.store import Setting, Store
 from epctx.oracle import PROFILES, judge
 from epctx.run.runner import Runner
 from epctx.target import prepare
@@ -31,7 +32,7 @@ needs_clang = pytest.mark.skipif(bool(why_no_coverage()), reason=why_no_coverage
 @pytest.mark.slow
 @needs_clang
 def test_a_fault_in_a_conversion_is_found_from_nothing_where_the_grammar_finds_none() -> None:
-    came = rounds(CONVERTING, "libfuzzer", 1 << 15, numbers=range(20), until="safe.no-crash")
+    came = rounds(CONVERTING, "libfuzzer", 1 << 15, numbers=range(1, 21), until="safe.no-crash")
     assert "safe.no-crash" in came.broken
     launch, grammar = prepare(CONVERTING), Grammar((), listed_cases())
     made = [case for number in range(8) for case in cases(grammar, 7, number)]
@@ -62,18 +63,33 @@ def test_a_way_out_is_found() -> None:
 
 @pytest.mark.slow
 @needs_clang
-def test_a_round_comes_to_the_same_in_any_worker() -> None:
+def test_a_round_comes_to_the_same_in_any_worker_also_of_a_target_that_draws_lots() -> None:
     both = rounds("reference", "libfuzzer", 1 << 11, seeds=None, numbers=(0, 1))
     assert both.broken == {}
     first, second = (rounds("reference", "libfuzzer", 1 << 11, seeds=None, numbers=(number,)) for number in (0, 1))
     assert both.cases == first.cases + second.cases
-    assert both.executions == first.executions + second.executions > len(listed())
+    assert len(second.cases) > 20
+    assert both.executions == first.executions + second.executions > 2 * len(listed()) + (1 << 11)
+
+
+@pytest.mark.slow
+@needs_clang
+def test_a_campaign_learns_and_comes_to_the_same_on_two_workers_and_when_it_goes_on(tmp_path: Path) -> None:
+    batches = GENERATION + 3
+    two = campaign(tmp_path / "two", WEAK, batches, jobs=2, engine="libfuzzer")
+    one = campaign(tmp_path / "one", WEAK, 3, engine="libfuzzer")
+    with Runner(jobs=1) as runner:
+        go_on(Store(tmp_path / "one", None), runner, batches)
+    assert outcome(one) == outcome(two)
+    assert one.inputs(batches) == two.inputs(batches)
+    found = [len(inputs) for inputs in two.inputs(batches).values()]
+    assert 2 * max(found[GENERATION:]) < found[GENERATION - 1]
 
 
 @pytest.mark.slow
 @needs_clang
 def test_a_call_that_hangs_is_a_case() -> None:
-    came = rounds("weak:blocks-on-fifo", "libfuzzer", 64, seeds=(encoded(3, 0, b"pipe"),))
+    came = rounds("weak:blocks-on-fifo", "libfuzzer", 64, numbers=(0,))
     assert "safe.no-hang" in came.broken
 
 
@@ -111,4 +127,4 @@ def test_no_seed_for_libfuzzer_is_0_which_it_takes_for_none() -> None:
     numbers = {number_of(1, batch, life) for batch in range(50) for life in range(3)}
     assert len(numbers) == 150
     assert min(numbers) > 0
-    assert all(len(data) > HEAD for data in FIRST)
+    assert all(len(data) > HEAD for data in standing())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
 from epctx.case import Call, Case, External, File, Model, World
 from epctx.fuzz.batch import Batch
 from epctx.fuzz.engine import ENGINES
+from epctx.fuzz.inputs import NONE
 from epctx.fuzz.store import Setting
 from epctx.fuzz.work import Order, unpacked, work
 from epctx.oracle import PROFILES
@@ -26,9 +29,11 @@ def case(number: int, name: str, model: Model = PLAIN) -> Case:
 class Suspicious:
     """An engine that finds what it made suspicious, but for the last."""
 
+    generation = 0
+
     def __init__(self, _setting: Setting) -> None: ...
 
-    def batch(self, _number: int, _keeper: Keeper, _launch: Launch) -> Batch:
+    def batch(self, _number: int, _keeper: Keeper, _launch: Launch, _inputs: Sequence[bytes]) -> Batch:
         made = [
             case(1, "good.bin"),
             case(2, "../outside/secret.bin"),
@@ -42,7 +47,7 @@ def in_worker(order: bytes) -> bytes:
     """In the worker: a batch of that engine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(ENGINES, "suspicious", Suspicious)
-        return work(order, 0)
+        return work(order, 0, NONE)
 
 
 def test_what_an_engine_finds_suspicious_and_the_oracle_does_not_is_counted() -> None:

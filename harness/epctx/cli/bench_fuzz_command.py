@@ -12,7 +12,7 @@ from rich.text import Text
 
 from epctx.cli import options
 from epctx.errors import INTERRUPTED, NothingRan, UsageError
-from epctx.fuzz.bench import CHOSEN, Pace, Searches, lacking, pace, reachable, searches
+from epctx.fuzz.bench import CALLS, CASES, CHOSEN, Pace, Searches, lacking, pace, reachable, searches
 from epctx.fuzz.engine import ENGINES
 from epctx.report.console import Output, plural
 from epctx.report.searches import cells, markdown, table
@@ -39,11 +39,9 @@ MEASURED = "weak:S7"
 @click.option(
     "--cases",
     "most",
-    default=5000,
-    show_default=True,
     type=click.IntRange(1),
     metavar="N",
-    help="Give a search up after about N cases.",
+    help=f"Give a search up after N cases, or calls of an engine that goes by coverage; by default {CASES:,} and {CALLS:,}.",
 )
 @click.option(
     "--seconds",
@@ -56,7 +54,13 @@ MEASURED = "weak:S7"
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the tables to this Markdown file.")
 @options.boxing
 def command(
-    engines: tuple[str, ...], globs: tuple[str, ...], seeds: int, most: int, seconds: float, save: Path | None, unboxed: bool
+    engines: tuple[str, ...],
+    globs: tuple[str, ...],
+    seeds: int,
+    most: int | None,
+    seconds: float,
+    save: Path | None,
+    unboxed: bool,
 ) -> None:
     """Run campaigns on weak targets with each engine and several seeds, on one worker, each until it sees a rule broken that its
     target must break: executions and seconds to that first finding, as the median and the worst of all seeds.

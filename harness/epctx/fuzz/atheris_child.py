@@ -29,7 +29,7 @@ def main(flags: list[str], given: dict[str, str]) -> None:
     import atheris.core_with_libfuzzer  # isort: skip
 
     sys.setdlopenflags(before)
-    caller = ctypes.CDLL(given["--caller"])
+    caller = ctypes.CDLL(given["--caller"], ctypes.RTLD_GLOBAL)  # its chance is that of the target
     caller.epctx_fuzz_start.restype = ctypes.c_char_p
     target, ort, settings = (given[name].encode() if name in given else None for name in ("--target", "--ort", "--set"))
     wrong = caller.epctx_fuzz_start(target, ort, settings or b"", int(given["--plan"]), int(given["--report"]))

@@ -12,6 +12,7 @@ import msgspec
 
 from epctx.case import Struct
 from epctx.errors import TargetError, UsageError
+from epctx.fuzz import inputs
 from epctx.fuzz.engine import engine, ready
 from epctx.fuzz.store import Setting
 from epctx.fuzz.work import Order, order_of, unpacked, work
@@ -43,6 +44,8 @@ CHOSEN = (
     "cuts-name-at-nul",
 )
 """The weak targets that are searched unless others are named: the classic ones first, then some of each kind of fault."""
+CASES, CALLS = 5_000, 200_000
+"""After so many cases a search is given up, or after so many calls of an engine that is led by coverage."""
 TURNS = 3
 """How often bare reads and campaigns take turns."""
 PART = 96
@@ -105,9 +108,14 @@ def lacking(name: str) -> str:
     return ""
 
 
-def searches(runner: Runner, weakness: Weakness, name: str, seeds: int, most: int) -> Iterator[Searches]:
-    """Search a weak target with an engine and the seeds from 1 on, up to ``most`` executions each; what is known after each."""
-    sanitizer = ready(Setting(weakness.target, 0, name))
+def searches(runner: Runner, weakness: Weakness, name: str, seeds: int, most: int | None) -> Iterator[Searches]:
+    """Search a weak target with an engine and the seeds from 1 on; what is known after each.
+
+    Each search is given up after about ``most`` executions, by default ``CASES`` or ``CALLS``.
+    """
+    setting = Setting(weakness.target, 0, name)
+    sanitizer = ready(setting)
+    most = most or (CALLS if engine(setting).generation else CASES)
     launch = prepare(weakness.target, sanitizer)
     profile = judging(launch, runner.conditions(launch), "hardened", POLICIES)
     firsts: tuple[First, ...] = ()
@@ -122,12 +130,12 @@ def pace(runner: Runner, launch: Launch, name: str, seconds: float) -> Pace:
     profile = judging(launch, runner.conditions(launch), "hardened", POLICIES)
     order = msgspec.msgpack.encode(Order(launch, profile, Setting(launch.target, 1, name)))
     numbers = itertools.count()
-    runner.call(work, order, next(numbers))  # all is up, and caches are warm
+    runner.call(work, order, next(numbers), inputs.NONE)  # all is up, and caches are warm
     turns: list[tuple[float, float]] = []
     for _ in range(TURNS):
         reads, done, start = bare(launch, seconds / TURNS), 0, time.perf_counter()
         while not done or time.perf_counter() - start < seconds / TURNS:
-            done += unpacked(runner.call(work, order, next(numbers))).executions
+            done += unpacked(runner.call(work, order, next(numbers), inputs.NONE)).executions
         turns.append((done / (time.perf_counter() - start), reads))
     executions, bares = zip(*turns, strict=True)
     return Pace(launch.target, name, median(executions), median(bares))
@@ -141,9 +149,10 @@ def search(order: bytes, breaks: Sequence[str], most: int) -> bytes:
     asked, keeper = order_of(order), worker.keeper()
     makes = engine(asked.setting)
     keeper.conditions(asked.launch)  # the target is up
-    start, done, number = time.perf_counter(), 0, 0
+    start, done, number, known = time.perf_counter(), 0, 0, inputs.Inputs(makes.generation, {})
     while done < most:
-        batch = makes.batch(number, keeper, asked.launch)
+        batch = makes.batch(number, keeper, asked.launch, inputs.unpacked(known.before(number)))
+        known.add(number, batch.inputs)
         done, number = done + batch.executions, number + 1
         cases = batch.cases if batch.executions else batch.cases[: most - done]
         for at in range(0, len(cases), PART):

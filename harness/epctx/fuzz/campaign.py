@@ -17,7 +17,9 @@ import msgspec
 from epctx import __version__
 from epctx.case import Case, Struct
 from epctx.fuzz import look, work
+from epctx.fuzz.engine import engine
 from epctx.fuzz.fingerprint import Sign
+from epctx.fuzz.inputs import Inputs
 from epctx.fuzz.look import Looked
 from epctx.fuzz.store import Found, State, Store
 from epctx.fuzz.tasks import Tasks, Workers
@@ -64,11 +66,14 @@ class Campaign:
         self._workers, self._launch, self._profile, self._store = workers, launch, profile, store
         self._ort, self._options = ort, options
         self._order = msgspec.msgpack.encode(Order(launch, profile, store.setting))
+        self._generation = engine(store.setting).generation
         self._known = {found.fingerprint for found in store.found()}
 
     def run(self) -> Iterator[Progress]:
         """Go on from where the store is, for as long as somebody asks."""
-        state, course = self._store.state, _Course(self._store.state, self._workers, self._order)
+        state = self._store.state
+        inputs = Inputs(self._generation, self._store.inputs(state.batch) if self._generation else {})
+        course = _Course(state, self._workers, self._order, inputs)
         start, saved, before = time.monotonic(), 0.0, state.seconds
         try:
             while True:
@@ -77,6 +82,7 @@ class Campaign:
                 yield Progress(state, (), course.ahead, course.looking, course.lost, tuple(errors))
                 while (settled := course.settled(state.batch)) is not None:
                     judged, looked = settled
+                    self._store.keep_inputs(state.batch, judged.inputs)
                     found = tuple(self._kept(looked))
                     state = _after(state, judged, before + time.monotonic() - start)
                     if found or time.monotonic() - saved > SAVED:
@@ -118,8 +124,8 @@ class Campaign:
 class _Course:
     """What is under way in a campaign that goes on from ``state``: batches that are run, and failing cases that are looked at."""
 
-    def __init__(self, state: State, workers: Workers, order: bytes) -> None:
-        self._jobs, self._order = workers.jobs, order
+    def __init__(self, state: State, workers: Workers, order: bytes, inputs: Inputs) -> None:
+        self._jobs, self._order, self._inputs = workers.jobs, order, inputs
         self._tasks: Tasks[_Key] = Tasks(workers)
         self._seen = Counter(dict(state.signs))
         self._next = self._opened = state.batch
@@ -146,7 +152,9 @@ class _Course:
     def feed(self, first: int) -> None:
         """See to it that the workers have batches to run, not too far from the ``first`` that is not settled."""
         while len(self._tasks) - self.looking < 2 * self._jobs and self._next - first < AHEAD * self._jobs:
-            self._tasks.add(self._next, work.work, self._order, self._next)
+            if self._inputs.first(self._next) > self._opened:  # what the generation before it found is not known
+                return
+            self._tasks.add(self._next, work.work, self._order, self._next, self._inputs.before(self._next))
             self._next += 1
 
     def take(self) -> list[str]:
@@ -154,8 +162,9 @@ class _Course:
         errors: list[str] = []
         for key, result in self._tasks.done(WAIT):
             if isinstance(key, int):
-                self._judged[key] = work.unpacked(result)
-                errors += self._judged[key].errors
+                self._judged[key] = judged = work.unpacked(result)
+                self._inputs.add(key, judged.inputs)
+                errors += judged.errors
             else:
                 number, index = key
                 self._looked[number][index] = look.unpacked(result)

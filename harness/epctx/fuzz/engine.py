@@ -6,7 +6,7 @@ A batch follows from the campaign's setting and its number alone, so that it doe
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from epctx.case import Case, Sanitizer
 from epctx.errors import UsageError
@@ -26,10 +26,12 @@ from epctx.target import Launch
 class GrammarEngine:
     """Random cases from the grammar, and listed cases that it changed."""
 
+    generation = 0
+
     def __init__(self, setting: Setting) -> None:
         self._seed, self._grammar = setting.seed, Grammar(setting.dictionary, listed())
 
-    def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
+    def batch(self, number: int, keeper: Keeper, launch: Launch, inputs: Sequence[bytes]) -> Batch:
         """The batch of that number."""
         return Batch(cases(self._grammar, self._seed, number))
 

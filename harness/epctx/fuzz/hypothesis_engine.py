@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from msgspec.structs import replace
@@ -21,12 +22,14 @@ from epctx.target.build import cache_directory
 class HypothesisEngine:
     """Random cases that Hypothesis draws, a few hundred a second."""
 
+    generation = 0
+
     def __init__(self, setting: Setting) -> None:
         self._seed, self._cases = setting.seed, cases(setting.dictionary)
         # what it keeps by itself, tables of characters and the like, is not for the directory that we happen to be in
         os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(cache_directory() / "hypothesis"))
 
-    def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
+    def batch(self, number: int, keeper: Keeper, launch: Launch, inputs: Sequence[bytes]) -> Batch:
         """The batch of that number."""
         made: list[Case] = []
 

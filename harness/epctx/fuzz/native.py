@@ -12,32 +12,34 @@ from typing import ClassVar
 
 from epctx.case import Case, Sanitizer, raw
 from epctx.fuzz.batch import Batch
-from epctx.fuzz.encoding import WORLDS, decode, encoded
+from epctx.fuzz.encoding import decode, encoded
 from epctx.fuzz.rounds import Command, Round, Rounds
-from epctx.fuzz.seeds import listed, words
+from epctx.fuzz.seeds import listed, standing, words
 from epctx.fuzz.store import Setting
 from epctx.run.keeper import Keeper
 from epctx.target import Fuzzer, Launch, prepare
 
-RUNS = 1 << 16
-"""Calls of a round."""
-FIRST = tuple(encoded(world, 0, b"good.bin") for world in range(len(WORLDS)))
-"""The inputs that there always are."""
+RUNS, FIRST_RUNS, GENERATION = 1 << 16, 1 << 12, 8
+"""Calls of a round besides those by the inputs that it starts from; of the first one, after which each has twice as many up to
+that; and how many rounds are a generation."""
 
 
 class NativeEngine:
     """An engine whose rounds are those of a fuzzer that has the target in its own process.
 
-    It starts from ``seeds``, by default the names of the listed cases.
+    It starts from the names of what is in its worlds and from ``seeds``, by default the names of the listed cases, and makes so
+    many ``runs`` in each round if that is said.
     """
 
     fuzzer: ClassVar[Fuzzer]
     sanitizer: ClassVar[Sanitizer | None] = None
     """What its cases are to be judged under, so that what it saw can be seen again."""
+    generation = GENERATION
 
-    def __init__(self, setting: Setting, seeds: Sequence[bytes] | None = None, runs: int = RUNS) -> None:
+    def __init__(self, setting: Setting, seeds: Sequence[bytes] | None = None, runs: int | None = None) -> None:
         self._setting, self._seeds, self._runs = setting, seeds, runs
-        self._inputs: list[bytes] = []
+        self._always: list[bytes] = []
+        self._screened: Round
         self._rounds: Rounds | None = None
 
     def ready(self) -> None:
@@ -51,24 +53,27 @@ class NativeEngine:
     def check(self, came: Round) -> None:
         """See that a round went as it should. TargetError if it did not."""
 
-    def batch(self, number: int, keeper: Keeper, launch: Launch) -> Batch:
-        """The round of that number: what looked wrong and what was new in it, and the calls that were made."""
-        first = None
+    def batch(self, number: int, keeper: Keeper, launch: Launch, inputs: Sequence[bytes]) -> Batch:
+        """The round of that number: what looked wrong and what was new in it, and the calls that were made.
+
+        The one of number 0 is a call by each input that there always is. They are looked at once, whichever worker does so.
+        """
         if self._rounds is None:
             made = prepare(launch.target, fuzzer=self.fuzzer)
             tokens = [raw(token) for token in self._setting.dictionary]
             self._rounds = Rounds(keeper, made, self.command(made), [*words(), *tokens])
-            inputs = [*FIRST, *(encoded(0, 0, token) for token in tokens)]
-            inputs += listed() if self._seeds is None else self._seeds
-            self._inputs, first = self._rounds.screen(inputs)
-        came = self._rounds.run(self._setting.seed, number, self._runs, self._inputs)
-        self.check(came)
-        suspects, executions = came.suspects, came.executions
-        if first is not None and not number:
-            # what the inputs themselves came to is told once, whichever worker makes the first batch
-            suspects, executions = (*first.suspects, *suspects), first.executions + executions
-        suspicious = _cases(suspects)
-        return Batch(list((suspicious | _cases(came.fresh)).values()), executions, frozenset(suspicious))
+            always = [*standing(), *(encoded(0, 0, token) for token in tokens)]
+            always += listed() if self._seeds is None else self._seeds
+            self._always, self._screened = self._rounds.screen(always)
+        if number:
+            given, runs = [*self._always, *inputs], self._runs or min(RUNS, FIRST_RUNS << number - 1)
+            came = self._rounds.run(self._setting.seed, number, len(given) + runs, given)
+            self.check(came)
+        else:
+            came = self._screened
+        suspicious = _cases(came.suspects)
+        cases = list((suspicious | _cases(came.fresh)).values())
+        return Batch(cases, came.executions, frozenset(suspicious), came.fresh)
 
 
 def _cases(inputs: Iterable[bytes]) -> dict[str, Case]:

@@ -11,6 +11,7 @@ from statistics import median
 import msgspec
 
 from epctx.case import Struct
+from epctx.fuzz.inputs import NONE
 from epctx.fuzz.store import Setting
 from epctx.fuzz.work import Order, unpacked, work
 from epctx.oracle import profile
@@ -55,7 +56,7 @@ def rate(launch: Launch, seconds: float, engine: str = "grammar") -> Rate:
 def _batches(runner: Runner, order: bytes, numbers: Iterator[int], seconds: float) -> float:
     """Run batches for about so many seconds, at least one on each worker; executions per second."""
     start, executions = time.perf_counter(), 0
-    wanted = ((order, number) for number in numbers)
+    wanted = ((order, number, NONE) for number in numbers)
     first = list(itertools.islice(wanted, 2 * runner.jobs))
     going = itertools.chain(first, itertools.takewhile(lambda _: time.perf_counter() - start < seconds, wanted))
     for _, judged in runner.each(work, going):

@@ -1,7 +1,7 @@
 """Rounds of a libFuzzer that has the target in its own process, whichever program that is: made ready, run in the box, and read.
 
-A round makes a fixed number of calls, from a seed and from inputs that are given to it, so that it comes to the same in whichever
-worker it runs.
+A round makes a fixed number of calls, from a seed and from inputs that are given to it. It comes to the same in whichever worker
+it runs: what a target takes for chance is the same each time (``native/fuzz/chance.cc``).
 """
 
 from __future__ import annotations

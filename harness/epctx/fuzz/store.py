@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +28,7 @@ FORMAT = 1
 """Version of the format of a campaign's directory."""
 
 
-SETTING, STATE, FINDINGS = "setting.json", "state.json", "findings"
+SETTING, STATE, FINDINGS, INPUTS = "setting.json", "state.json", "findings", "inputs"
 """What is in the directory."""
 
 
@@ -147,6 +147,24 @@ class Store:
             finally:
                 shutil.rmtree(made, ignore_errors=True)
         return folder
+
+    def inputs(self, before: int) -> dict[int, list[bytes]]:
+        """What each batch up to the one of a number found for those after it; of later ones it is found again."""
+        found: dict[int, list[bytes]] = {number: [] for number in range(before)}
+        for path in sorted((self.directory / INPUTS).glob("*-*")):
+            number = path.name.partition("-")[0]
+            if number.isdecimal() and int(number) in found:
+                found[int(number)].append(path.read_bytes())
+        return found
+
+    def keep_inputs(self, number: int, inputs: Sequence[bytes]) -> None:
+        """Keep what the batch of that number found for those after it. HarnessError if that cannot be written."""
+        directory = self.directory / INPUTS
+        with self._told():
+            if inputs:
+                directory.mkdir(exist_ok=True)
+            for index, data in enumerate(inputs):
+                _write(directory / f"{number:06}-{index:04}", data)
 
     def _read(self, path: Path, kind: type[T]) -> T:
         try:

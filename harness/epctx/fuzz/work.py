@@ -7,6 +7,7 @@ from collections import Counter
 import msgspec
 
 from epctx.case import Case, Struct
+from epctx.fuzz import inputs
 from epctx.fuzz.engine import engine
 from epctx.fuzz.fingerprint import Sign, signs
 from epctx.fuzz.store import Setting
@@ -41,12 +42,14 @@ class Judged(Struct, frozen=True):
     """How many cases looked wrong to the engine and not to the oracle."""
     errors: tuple[str, ...] = ()
     """What the harness failed at, where it did."""
+    inputs: tuple[bytes, ...] = ()
+    """What reached something new."""
 
 
-def work(order: bytes, number: int) -> bytes:
-    """Make, run and judge the batch of that number; packed ``Judged``."""
+def work(order: bytes, number: int, found: bytes) -> bytes:
+    """Make, run and judge the batch of that number, from what others ``found`` before it (``inputs``); packed ``Judged``."""
     asked, keeper = order_of(order), worker.keeper()
-    batch = engine(asked.setting).batch(number, keeper, asked.launch)
+    batch = engine(asked.setting).batch(number, keeper, asked.launch, inputs.unpacked(found))
     notable: list[tuple[int, Observation, Verdict]] = []
     cleared = 0
     for index, observation in observed(keeper, asked.launch, batch.cases):
@@ -71,7 +74,8 @@ def work(order: bytes, number: int) -> bytes:
             if counts[sign] <= EACH:
                 examples.append((sign, case, observation))
     executions, counted = len(batch.cases) + batch.executions, tuple(counts.items())
-    return msgspec.msgpack.encode(Judged(executions, failing, counted, tuple(examples), skipped, cleared, tuple(errors)))
+    judged = Judged(executions, failing, counted, tuple(examples), skipped, cleared, tuple(errors), tuple(batch.inputs))
+    return msgspec.msgpack.encode(judged)
 
 
 def unpacked(data: bytes) -> Judged:

@@ -72,8 +72,8 @@ def in_worker(target: str, calls: int) -> float:
     """Calls a second of the engine, in its next round."""
     if (target, calls) not in _engines:
         setting = Setting(target, 1, "libfuzzer")
-        _engines[target, calls] = LibFuzzerEngine(setting, seeds=(), runs=calls), itertools.count()
+        _engines[target, calls] = LibFuzzerEngine(setting, seeds=(), runs=calls), itertools.count(1)
     engine, numbers = _engines[target, calls]
     launch = prepare(target, fuzzer="libfuzzer")
     start = time.perf_counter()
-    return engine.batch(next(numbers), worker.keeper(), launch).executions / (time.perf_counter() - start)
+    return engine.batch(next(numbers), worker.keeper(), launch, ()).executions / (time.perf_counter() - start)

@@ -75,7 +75,9 @@ class Part:
             # this libFuzzer has no place for what is known of the stack
             "atheris": ("-fsanitize=fuzzer-no-link", "-fno-sanitize-coverage=stack-depth"),
         }[fuzzer]
-        return dataclasses.replace(self, flags=(*self.flags, *_FUZZING, *how), clang=True, link=("-shared", *how))
+        own, flags = (NATIVE / "fuzz" / "compared.cc",), (*self.flags, *_FUZZING, *how)
+        sources, inputs = (*self.sources, *own), (*self.inputs, *own)
+        return dataclasses.replace(self, sources=sources, inputs=inputs, flags=flags, clang=True, link=("-shared", *how))
 
 
 def driver(sanitizer: Sanitizer | None = None) -> Path:
@@ -236,7 +238,7 @@ EP = Part(
 _CALLING = tuple(file for file in DRIVER.sources if file.name not in ("main.cc", "session.cc"))
 """What of the driver makes calls on a library."""
 _CALLING_INPUTS = (*DRIVER.inputs, *_sources("fuzz/*"))
-_FUZZ = _sources("fuzz/plan.cc", "fuzz/ground.cc", "fuzz/one.cc")
+_FUZZ = _sources("fuzz/chance.cc", "fuzz/ground.cc", "fuzz/one.cc", "fuzz/plan.cc")
 
 
 def _program(name: str, *sources: Path) -> Part:

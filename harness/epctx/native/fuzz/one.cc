@@ -17,6 +17,7 @@
 #include "driver/runtime.h"
 #include "driver/target.h"
 #include "driver/wire.h"
+#include "fuzz/chance.h"
 #include "fuzz/ground.h"
 #include "fuzz/plan.h"
 
@@ -59,6 +60,7 @@ class Fuzzed {
     MakeRequest(worlds_, meaning_, request_);
     data.copy(report_->input, kLongestInput);
     report_->running = data.size();
+    RestartChance();
     Perform(target_, request_, reply_);
     report_->running = 0;
     ++report_->executions;
