@@ -15,7 +15,7 @@ from epctx.fuzz.look import Looked, look, unpacked
 from epctx.fuzz.store import Setting
 from epctx.fuzz.work import Order
 from epctx.observation import Observation, Seen
-from epctx.oracle import PROFILES, judge
+from epctx.oracle import PROFILES, Profile, judge
 from epctx.run.runner import Runner
 from epctx.spec import predict
 from epctx.target import build, prepare
@@ -42,9 +42,11 @@ def third() -> str:
     return f"lib:{build.build(build.Part('misbehaving', (FAKE,), (FAKE,), native))}?set=third"
 
 
-def looked_at(runner: Runner, target: str, made: Case, seen: Observation | None = None) -> list[Looked]:
+def looked_at(
+    runner: Runner, target: str, made: Case, seen: Observation | None = None, judged: Profile = PROFILES["spec"]
+) -> list[Looked]:
     """What comes of looking at the first way in which a case fails, when that was ``seen`` or is seen of it now."""
-    launch, pack, judged = prepare(target), msgspec.msgpack.encode, PROFILES["spec"]
+    launch, pack = prepare(target), msgspec.msgpack.encode
     if seen is None:
         ((_, seen),) = runner.run(launch, [made])
     first = next(iter(signs(made, seen, judge(made, seen, judged), judged)))
@@ -85,3 +87,14 @@ def test_what_a_case_alone_says_is_left_as_it_is(runner: Runner) -> None:
     (found,) = looked_at(runner, "reference", own)
     assert (found.sign.rule, found.confirmed) == ("contain.parent", True)
     assert (found.case.calls, found.case.expect) == (own.calls, own.expect)
+
+
+def test_a_name_that_is_raw_in_the_text_of_an_error_is_one_finding_whatever_is_wrong_with_it(runner: Runner) -> None:
+    def finding(call: Call) -> str:
+        (found,) = looked_at(runner, "weak:raw-name-in-text", case(call), judged=PROFILES["hardened"])
+        assert found.sign.rule == "name.log-safe"
+        return found.fingerprint
+
+    names = ["\x1b[31m/none", "../\n", "good.bin/\x07", "none\r.bin"]
+    assert len({finding(Call("read", name)) for name in names}) == 1
+    assert finding(Call("write", "../\n")) == finding(Call("write", "none/\n")) != finding(Call("read", "\n"))
