@@ -86,11 +86,11 @@ class Searches(Struct, frozen=True):
 
 
 class Pace(Struct, frozen=True):
-    """Executions a second of an engine's campaign on one worker, and bare reads of the same target in a C++ loop."""
+    """Calls a second of an engine's campaign on one worker, and bare reads of the same target in a C++ loop."""
 
     target: str
     engine: str
-    executions: float
+    calls: float
     bare: float
 
 
@@ -135,10 +135,10 @@ def pace(runner: Runner, launch: Launch, name: str, seconds: float) -> Pace:
     for _ in range(TURNS):
         reads, done, start = bare(launch, seconds / TURNS), 0, time.perf_counter()
         while not done or time.perf_counter() - start < seconds / TURNS:
-            done += unpacked(runner.call(work, order, next(numbers), inputs.NONE)).executions
+            done += unpacked(runner.call(work, order, next(numbers), inputs.NONE)).calls
         turns.append((done / (time.perf_counter() - start), reads))
-    executions, bares = zip(*turns, strict=True)
-    return Pace(launch.target, name, median(executions), median(bares))
+    calls, bares = zip(*turns, strict=True)
+    return Pace(launch.target, name, median(calls), median(bares))
 
 
 # --- in the worker ----------------------------------------------------------------------------------------------------------

@@ -24,16 +24,18 @@ SEED, FIRST = 1, 16
 
 
 class Rate(Struct, frozen=True):
-    """Rates per second: of bare reads in a C++ loop, and of the cases of a campaign on one worker and on two."""
+    """Rates per second: of bare reads in a C++ loop, and of what a campaign makes, runs and judges: cases on one worker, the
+    calls that these are, and the calls on two workers."""
 
     bare: float
-    one: float
-    two: float
+    cases: float
+    calls: float
+    calls_on_two: float
 
     @property
     def ratio(self) -> float:
-        """Cases on one worker for each bare read."""
-        return self.one / self.bare
+        """Calls on one worker for each bare read."""
+        return self.calls / self.bare
 
 
 def rate(launch: Launch, seconds: float, engine: str = "grammar") -> Rate:
@@ -49,16 +51,19 @@ def rate(launch: Launch, seconds: float, engine: str = "grammar") -> Rate:
             _batches(runner, order, numbers[runner], 0.0)  # workers and drivers are up
         for _ in range(TURNS):
             each = seconds / TURNS
-            turns.append((bare(launch, each), *(_batches(runner, order, numbers[runner], each) for runner in (one, two))))
+            done = [_batches(runner, order, numbers[runner], each) for runner in (one, two)]
+            turns.append((bare(launch, each), *done[0], done[1][1]))
     return Rate(*map(median, zip(*turns, strict=True)))
 
 
-def _batches(runner: Runner, order: bytes, numbers: Iterator[int], seconds: float) -> float:
-    """Run batches for about so many seconds, at least one on each worker; executions per second."""
-    start, executions = time.perf_counter(), 0
+def _batches(runner: Runner, order: bytes, numbers: Iterator[int], seconds: float) -> tuple[float, float]:
+    """Run batches for about so many seconds, at least one on each worker; cases and calls per second."""
+    start, cases, calls = time.perf_counter(), 0, 0
     wanted = ((order, number, NONE) for number in numbers)
     first = list(itertools.islice(wanted, 2 * runner.jobs))
     going = itertools.chain(first, itertools.takewhile(lambda _: time.perf_counter() - start < seconds, wanted))
     for _, judged in runner.each(work, going):
-        executions += unpacked(judged).executions
-    return executions / (time.perf_counter() - start)
+        done = unpacked(judged)
+        cases, calls = cases + done.executions, calls + done.calls
+    took = time.perf_counter() - start
+    return cases / took, calls / took

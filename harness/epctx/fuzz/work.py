@@ -33,6 +33,8 @@ class Judged(Struct, frozen=True):
     """What came of a batch: how much ran, how often each kind of failure was seen, and the first cases of each, in order."""
 
     executions: int
+    calls: int
+    """How many calls on the target that were: a case may have several."""
     failing: int
     signs: tuple[tuple[Sign, int], ...]
     examples: tuple[tuple[Sign, Case, Observation], ...]
@@ -51,8 +53,9 @@ def work(order: bytes, number: int, found: bytes) -> bytes:
     asked, keeper = order_of(order), worker.keeper()
     batch = engine(asked.setting).batch(number, keeper, asked.launch, inputs.unpacked(found))
     notable: list[tuple[int, Observation, Verdict]] = []
-    cleared = 0
+    calls, cleared = batch.executions, 0
     for index, observation in observed(keeper, asked.launch, batch.cases):
+        calls += len(observation.calls)
         verdict = judge(batch.cases[index], observation, asked.profile)  # at once, while all of it is in the processor's caches
         if verdict.result not in ("pass", "note"):
             notable.append((index, observation, verdict))
@@ -74,7 +77,7 @@ def work(order: bytes, number: int, found: bytes) -> bytes:
             if counts[sign] <= EACH:
                 examples.append((sign, case, observation))
     executions, counted = len(batch.cases) + batch.executions, tuple(counts.items())
-    judged = Judged(executions, failing, counted, tuple(examples), skipped, cleared, tuple(errors), tuple(batch.inputs))
+    judged = Judged(executions, calls, failing, counted, tuple(examples), skipped, cleared, tuple(errors), tuple(batch.inputs))
     return msgspec.msgpack.encode(judged)
 
 

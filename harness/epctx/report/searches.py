@@ -9,7 +9,7 @@ from rich.table import Table
 from epctx.fuzz.bench import Pace, Searches
 
 COLUMNS = ("weak target", "engine", "found", "executions, median", "worst", "seconds, median", "worst")
-PACES = ("target", "engine", "executions a second", "bare reads a second", "ratio")
+PACES = ("target", "engine", "calls a second", "bare reads a second", "ratio")
 
 
 def table(searches: Sequence[Searches], paces: Sequence[Pace]) -> list[Table]:
@@ -38,7 +38,7 @@ def cells(one: Searches) -> tuple[str, ...]:
 
 
 def _pace(one: Pace) -> tuple[str, ...]:
-    return one.target, one.engine, f"{one.executions:,.0f}", f"{one.bare:,.0f}", f"{one.executions / one.bare:.2f}"
+    return one.target, one.engine, f"{one.calls:,.0f}", f"{one.bare:,.0f}", f"{one.calls / one.bare:.2f}"
 
 
 def _rich(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

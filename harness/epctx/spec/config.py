@@ -6,11 +6,11 @@ a NULL argument is refused and nothing else happens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from epctx.case import INVALID_ARGUMENT, OK, Call, Expect, Step, Struct
 from epctx.errors import CaseError
+from epctx.remember import remembered
 
 NULL_ARGUMENTS, UNSET, CLEARED = "config.null-arguments", "config.unset-is-null", "config.null-clears"
 SNAPSHOT, RELEASE_NULL, STATE = "config.snapshot", "config.release-null", "config.does-not-own-state"
@@ -39,7 +39,8 @@ class _Registered(Struct, frozen=True):
     cleared: bool = False
 
 
-def step_expectations(steps: Sequence[Step]) -> tuple[StepExpect, ...]:
+@remembered(16)
+def step_expectations(steps: tuple[Step, ...]) -> tuple[StepExpect, ...]:
     """What is expected of each step. CaseError, for the first that must not be made, since it uses what is not there."""
     model = _Runtime()
     return tuple(model.make(step) for step in steps)
