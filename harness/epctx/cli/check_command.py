@@ -154,5 +154,5 @@ def _write_baseline(console: Output, fresh: NewFile, known: Baseline, done: list
     lucky = {j.case.id for j in done if by_luck(j) or not j.verdict.confirmed}
     entries = None if foot.interrupted else brought_up_to_date(known, [j.verdict for j in done], foot.stale, lucky)
     if entries is not None:
-        fresh.write(dumps(entries, head.target, head.profile))
+        fresh.write_text(dumps(entries, head.target, head.profile))
     terminal.baseline_written(console, fresh.path, entries)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import tomli_w
 
+from epctx.awaited_file import AwaitedFile
 from epctx.case import Case, Struct
 from epctx.case_file import MAX_FILE, contents
 from epctx.errors import UsageError
@@ -145,45 +144,8 @@ def dumps(entries: Sequence[Entry], target: str, profile: str) -> str:
     return "\n".join(parts)
 
 
-class NewFile:
-    """A baseline that is about to be written: never over one that is there, whose reasons would be lost. A context manager.
-
-    UsageError if there is a file of that name, or none can be made. What is left without a text is removed.
-    """
+class NewFile(AwaitedFile):
+    """A baseline that is about to be written: never over one that is there, whose reasons would be lost."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: IO[str] | None = None
-        self._written = False
-
-    def __enter__(self) -> NewFile:
-        try:
-            self._file = self.path.open("x", encoding="utf-8")
-        except FileExistsError:
-            raise UsageError(
-                f"--write-baseline {self.path}: there is such a file, and its reasons would be lost; name a new one."
-            ) from None
-        except OSError as error:
-            raise self._failed(error) from None
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._file:
-            with suppress(OSError):
-                self._file.close()
-        if not self._written:
-            with suppress(OSError):
-                os.unlink(self.path)
-
-    def write(self, text: str) -> None:
-        """Write the whole file."""
-        if self._file:
-            try:
-                self._file.write(text)
-                self._file.flush()
-            except OSError as error:
-                raise self._failed(error) from None
-            self._written = True
-
-    def _failed(self, error: OSError) -> UsageError:
-        return UsageError(f"--write-baseline {self.path}: {error.strerror}; name a file that can be written.")
+        super().__init__(path, f"--write-baseline {path}", keeps="its reasons")
