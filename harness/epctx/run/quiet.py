@@ -12,8 +12,6 @@ from epctx.target import Launch
 from epctx_driver import protocol
 
 USUAL = Limits()
-LONGEST = 80_000
-"""Bytes of all long names of a case that goes through a sweep, so that a group never fills the socket."""
 Way: TypeAlias = tuple[str, str, bool]
 
 
@@ -24,7 +22,7 @@ def quiet(case: Case) -> bool:
         return False
     if not _still(case.world) or not all(map(_brief, case.calls)):
         return False
-    return sum(map(_size, case.calls)) <= protocol.INLINE_LIMIT and sum(map(_length, case.calls)) <= LONGEST
+    return sum(map(_size, case.calls)) + sum(map(_length, case.calls)) <= protocol.INLINE_LIMIT
 
 
 def changing(case: Case, launch: Launch) -> tuple[int, ...]:

@@ -103,9 +103,13 @@ def _groups(parts: Iterable[tuple[Part, Iterator[bytes]]]) -> Iterator[Group]:
     group: list[Part] = []
     message, calls = b"", 0
     for part, requests in parts:
+        own = b"".join(itertools.islice(requests, len(part.calls)))
+        if group and len(message) + len(own) > ROOM:
+            yield Group(group, message)
+            group, message, calls = [], b"", 0
         group.append(part)
         calls += len(part.calls)
-        message += b"".join(itertools.islice(requests, len(part.calls)))
+        message += own
         if part.changes or calls >= GROUP or len(message) > FULL:
             yield Group(group, message)
             group, message, calls = [], b"", 0
