@@ -14,8 +14,10 @@ from epctx.case import Struct
 from epctx.errors import TargetError, UsageError
 from epctx.fuzz import inputs
 from epctx.fuzz.engine import engine, ready
+from epctx.fuzz.rate import FIRST
 from epctx.fuzz.store import Setting
 from epctx.fuzz.work import Order, order_of, unpacked, work
+from epctx.fuzz.yardstick import Plain
 from epctx.oracle import judge
 from epctx.run import worker
 from epctx.run.bench import bare
@@ -24,6 +26,7 @@ from epctx.run.runner import Runner
 from epctx.run.selftest import POLICIES
 from epctx.run.sweep import observe_by_world
 from epctx.target import Launch, Weakness, prepare, weaknesses
+from epctx.target.native import why_no_coverage
 
 CHOSEN = (
     "prefix-containment",
@@ -48,6 +51,8 @@ CASES, CALLS = 5_000, 200_000
 """After so many cases a search is given up, or after so many calls of an engine that is led by coverage."""
 TURNS = 3
 """How often bare reads and campaigns take turns."""
+PLAIN_CALLS = 1 << 14
+"""Calls of a plain libFuzzer executable in a turn."""
 PART = 96
 """So many cases are run before it is asked whether one of them is a finding."""
 
@@ -86,12 +91,14 @@ class Searches(Struct, frozen=True):
 
 
 class Pace(Struct, frozen=True):
-    """Calls a second of an engine's campaign on one worker, and bare reads of the same target in a C++ loop."""
+    """Calls a second of an engine's campaign on one worker, beside reads of the same target: in a bare C++ loop, and by a plain
+    libFuzzer executable (0 where there is no clang)."""
 
     target: str
     engine: str
     calls: float
     bare: float
+    plain: float
 
 
 def reachable() -> list[Weakness]:
@@ -126,19 +133,20 @@ def searches(runner: Runner, weakness: Weakness, name: str, seeds: int, most: in
 
 
 def pace(runner: Runner, launch: Launch, name: str, seconds: float) -> Pace:
-    """Measure an engine for about ``seconds``, and a batch in each turn at least: bare reads and campaigns take turns."""
+    """Measure an engine for about ``seconds``, and a batch in each turn at least: campaigns and what is beside take turns."""
     profile = judging(launch, runner.conditions(launch), "hardened", POLICIES)
     order = msgspec.msgpack.encode(Order(launch, profile, Setting(launch.target, 1, name)))
-    numbers = itertools.count()
+    numbers = itertools.count(FIRST)
     runner.call(work, order, next(numbers), inputs.NONE)  # all is up, and caches are warm
-    turns: list[tuple[float, float]] = []
+    plain = None if why_no_coverage() else Plain(launch.target)
+    turns: list[tuple[float, float, float]] = []
     for _ in range(TURNS):
-        reads, done, start = bare(launch, seconds / TURNS), 0, time.perf_counter()
+        beside = bare(launch, seconds / TURNS), plain.rate(PLAIN_CALLS) if plain else 0.0
+        done, start = 0, time.perf_counter()
         while not done or time.perf_counter() - start < seconds / TURNS:
             done += unpacked(runner.call(work, order, next(numbers), inputs.NONE)).calls
-        turns.append((done / (time.perf_counter() - start), reads))
-    calls, bares = zip(*turns, strict=True)
-    return Pace(launch.target, name, median(calls), median(bares))
+        turns.append((done / (time.perf_counter() - start), *beside))
+    return Pace(launch.target, name, *map(median, zip(*turns, strict=True)))
 
 
 # --- in the worker ----------------------------------------------------------------------------------------------------------

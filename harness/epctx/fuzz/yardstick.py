@@ -15,7 +15,7 @@ from epctx.fuzz.store import Setting
 from epctx.run import worker
 from epctx.run.bench import TURNS, model_alone
 from epctx.run.runner import Runner
-from epctx.target import Launch, build, prepare
+from epctx.target import build, prepare
 
 CALLS = 1 << 16
 """Calls for each figure."""
@@ -39,28 +39,41 @@ def measure(target: str, calls: int = CALLS) -> Yardstick:
 
     Both take turns, and each figure is the median of its turns: they then meet the same machine.
     """
-    program, launch = str(build.build(build.PLAIN_FUZZER)), prepare(target, fuzzer="libfuzzer")
+    plain = Plain(target)
     with Runner(jobs=1) as runner:
         runner.call(in_worker, target, calls)  # its inputs are chosen
-        turns = [(plain(program, launch, calls), runner.call(in_worker, target, calls)) for _ in range(TURNS)]
+        turns = [(plain.rate(calls), runner.call(in_worker, target, calls)) for _ in range(TURNS)]
     return Yardstick(*map(median, zip(*turns, strict=True)))
 
 
-def plain(program: str, launch: Launch, calls: int) -> float:
-    """Calls a second of a plain libFuzzer executable around the reads of a library. HarnessError if it fails."""
-    with model_alone() as model:
-        (model.parent / "seeds").mkdir()
-        (model.parent / "seeds" / "good").write_bytes(b"good.bin")
-        words = [program, str(model.parent / "seeds"), f"-runs={calls}", "-seed=1", "-detect_leaks=0", "-reload=0"]
-        words += ["-ignore_remaining_args=1", "--target", launch.library, "--set", launch.settings, "--model", str(model)]
-        start = time.perf_counter()
-        done = subprocess.run(
-            words, cwd=model.parent, env={**os.environ, "ASAN_OPTIONS": SANITIZER}, capture_output=True, text=True, check=False
-        )
-        seconds = time.perf_counter() - start
-    if done.returncode:
-        raise HarnessError(f"The plain libFuzzer executable failed: {done.stderr.strip()[-300:]}")
-    return calls / seconds
+class Plain:
+    """A plain libFuzzer executable around the reads of a library. TargetError where there is no clang; UsageError for a target
+    that is no library."""
+
+    def __init__(self, target: str) -> None:
+        self._program, self._launch = str(build.build(build.PLAIN_FUZZER)), prepare(target, fuzzer="libfuzzer")
+
+    def rate(self, calls: int) -> float:
+        """Calls a second, from its start to its end after so many. HarnessError if it fails."""
+        launch = self._launch
+        with model_alone() as model:
+            (model.parent / "seeds").mkdir()
+            (model.parent / "seeds" / "good").write_bytes(b"good.bin")
+            words = [self._program, str(model.parent / "seeds"), f"-runs={calls}", "-seed=1", "-detect_leaks=0", "-reload=0"]
+            words += ["-ignore_remaining_args=1", "--target", launch.library, "--set", launch.settings, "--model", str(model)]
+            start = time.perf_counter()
+            done = subprocess.run(
+                words,
+                cwd=model.parent,
+                env={**os.environ, "ASAN_OPTIONS": SANITIZER},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            seconds = time.perf_counter() - start
+        if done.returncode:
+            raise HarnessError(f"The plain libFuzzer executable failed: {done.stderr.strip()[-300:]}")
+        return calls / seconds
 
 
 # --- in the worker ----------------------------------------------------------------------------------------------------------

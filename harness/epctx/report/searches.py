@@ -9,7 +9,7 @@ from rich.table import Table
 from epctx.fuzz.bench import Pace, Searches
 
 COLUMNS = ("weak target", "engine", "found", "executions, median", "worst", "seconds, median", "worst")
-PACES = ("target", "engine", "calls a second", "bare reads a second", "ratio")
+PACES = ("target", "engine", "calls a second", "bare reads", "ratio", "plain libFuzzer", "ratio")
 
 
 def table(searches: Sequence[Searches], paces: Sequence[Pace]) -> list[Table]:
@@ -38,7 +38,8 @@ def cells(one: Searches) -> tuple[str, ...]:
 
 
 def _pace(one: Pace) -> tuple[str, ...]:
-    return one.target, one.engine, f"{one.calls:,.0f}", f"{one.bare:,.0f}", f"{one.calls / one.bare:.2f}"
+    beside = [(f"{rate:,.0f}", f"{one.calls / rate:.2f}") if rate else ("", "") for rate in (one.bare, one.plain)]
+    return one.target, one.engine, f"{one.calls:,.0f}", *beside[0], *beside[1]
 
 
 def _rich(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
