@@ -75,7 +75,7 @@ def test_a_round_comes_to_the_same_in_any_worker_also_of_a_target_that_draws_lot
 @pytest.mark.slow
 @needs_clang
 def test_a_campaign_learns_and_comes_to_the_same_on_two_workers_and_when_it_goes_on(tmp_path: Path) -> None:
-    batches = GENERATION + 3
+    batches = GENERATION + 2
     two = campaign(tmp_path / "two", WEAK, batches, jobs=2, engine="libfuzzer")
     one = campaign(tmp_path / "one", WEAK, 3, engine="libfuzzer")
     with Runner(jobs=1) as runner:
