@@ -17,9 +17,6 @@ from epctx.fuzz.rounds import Command, Round, options
 from epctx.target import Launch
 from epctx.target.loaders import directories
 
-MUTATOR = "found LLVMFuzzerCustomMutator"
-"""What libFuzzer says as it starts, where it knows of the mutator."""
-
 
 class AtherisEngine(NativeEngine):
     """atheris, with a mutator that knows the grammar."""
@@ -48,8 +45,8 @@ class AtherisEngine(NativeEngine):
         return Command(words, {"OPENBLAS_NUM_THREADS": "1"}, tuple(dict.fromkeys(readable)))
 
     def check(self, came: Round) -> None:
-        """See that the mutator was found, and called. TargetError if not: all else would be in vain."""
-        if not came.ended and (MUTATOR not in came.printed or not came.mutated):
+        """See that the mutator was called. TargetError if not: all else would be in vain."""
+        if not came.ended and not came.mutated:
             raise TargetError(
                 "atheris does not call the mutator that knows the grammar, which happens where one of its sanitizer libraries is "
                 f"preloaded; start without LD_PRELOAD, or choose another engine. It printed: {came.printed[-300:].strip()}"
