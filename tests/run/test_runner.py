@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from epctx import syscalls
 from epctx.case import Limits
 from epctx.run import worker
-from epctx.run.runner import Runner
+from epctx.run.runner import Runner, shares_of
 from epctx.target import Launch, prepare
 
 
@@ -53,3 +54,28 @@ def test_a_box_is_forked_where_there_is_no_other_thread() -> None:
             pytest.skip("only a box with namespaces is forked so")
         counted = runner.call(threads_at_forks, msgspec.msgpack.encode(launch))
     assert counted == [1, 1, 1]
+
+
+def processors(_: int) -> tuple[int, list[int]]:
+    """In a worker: its process, and the processors that it keeps to."""
+    time.sleep(0.2)  # so that the others have something to do, too
+    return os.getpid(), sorted(os.sched_getaffinity(0))
+
+
+def test_each_worker_keeps_to_its_share_of_the_processors() -> None:
+    all_of_them = sorted(os.sched_getaffinity(0))
+    with Runner(jobs=2, shares=shares_of(2)) as runner:
+        for _ in range(2):
+            found = dict(own for _, own in runner.each(processors, [(n,) for n in range(8)]))
+            assert len(found) == 2
+            assert sorted(found.values()) == sorted(shares_of(2))
+            runner.renew()
+    assert sorted(os.sched_getaffinity(0)) == all_of_them
+
+
+def test_processors_are_shared_out_and_a_single_worker_has_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 6, 7, 9})
+    assert shares_of(1) == []
+    assert shares_of(2) == [[3, 5], [6, 7]]
+    assert shares_of(5) == [[3], [5], [6], [7], [9]]
+    assert shares_of(7) == [[3], [5], [6], [7], [9], [3], [5]]

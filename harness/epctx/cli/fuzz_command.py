@@ -27,7 +27,7 @@ from epctx.report import campaign as report
 from epctx.report.campaign import Course
 from epctx.report.console import Output
 from epctx.run.check import judging
-from epctx.run.runner import Runner
+from epctx.run.runner import Runner, shares_of
 
 if TYPE_CHECKING:
     from epctx.fuzz.cluster import Cluster
@@ -114,7 +114,7 @@ def _workers(
 ) -> Runner | Cluster:
     """Those who do the work: processes of this one, or workers of a cluster."""
     if cluster is None:
-        return Runner(jobs=jobs, box=box)
+        return Runner(jobs=jobs, box=box, shares=shares_of(jobs))
     if cluster != "local" and not re.fullmatch(r"(tcp|tls)://.+:\d+", cluster):
         raise UsageError(f"--cluster {cluster!r} is no cluster; write local, or the address of a scheduler as tcp://HOST:PORT.")
     try:

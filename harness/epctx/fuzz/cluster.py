@@ -13,7 +13,7 @@ import signal
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
@@ -35,7 +35,7 @@ from epctx.fuzz.tasks import TRIES
 from epctx.fuzz.work import Order
 from epctx.run import worker
 from epctx.run.keeper import Conditions
-from epctx.run.runner import Runner
+from epctx.run.runner import Runner, shares_of
 from epctx.target import Launch, prepare
 
 P = ParamSpec("P")
@@ -59,7 +59,9 @@ class Cluster:
         self, address: str, setting: Setting, *, jobs: int, box: Strength | None = None, sanitizer: Sanitizer | None = None
     ) -> None:
         self.address, self.jobs = address, jobs
-        self._beside = _Beside(f"epctx-{uuid.uuid4()}", None if address == LOCAL else setting, box, sanitizer)
+        local = address == LOCAL
+        shares = shares_of(jobs) if local else []
+        self._beside = _Beside(f"epctx-{uuid.uuid4()}", None if local else setting, box, sanitizer, shares)
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -147,9 +149,17 @@ SETTINGS = {
 class _Beside(WorkerPlugin):
     """What runs beside a worker of Dask: a worker of epctx, started when it is first needed."""
 
-    def __init__(self, name: str, setting: Setting | None, box: Strength | None, sanitizer: Sanitizer | None) -> None:
-        """``setting`` is None where the machine is the campaign's own, and what was prepared there is at hand."""
-        self.name = name
+    def __init__(
+        self,
+        name: str,
+        setting: Setting | None,
+        box: Strength | None,
+        sanitizer: Sanitizer | None,
+        shares: Sequence[Sequence[int]],
+    ) -> None:
+        """``setting`` is None where the machine is the campaign's own, and what was prepared there is at hand. There each worker
+        has one of these ``shares`` of the processors, if there are any."""
+        self.name, self._shares = name, shares
         self._setting, self._box, self._sanitizer = setting, box, sanitizer
         self._runner: Runner | None = None
         self._launch: Launch | None = None
@@ -159,6 +169,7 @@ class _Beside(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Begin: a worker that somebody else started may be one that must not start processes, and one of ours gets Ctrl-C."""
         multiprocessing.current_process().daemon = False
+        self._shares = self._shares and [self._shares[int(worker.name) % len(self._shares)]]
         self._one_by_one = threading.Lock()
         if self._setting is None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -176,7 +187,7 @@ class _Beside(WorkerPlugin):
                 if self._ended:
                     raise HarnessError("The campaign is over.")
                 if self._runner is None:
-                    self._runner = Runner(jobs=1, box=self._box).__enter__()
+                    self._runner = Runner(jobs=1, box=self._box, shares=self._shares).__enter__()
                 try:
                     return self._runner.submit(function, *arguments).result()
                 except BrokenProcessPool:

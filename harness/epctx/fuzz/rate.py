@@ -16,7 +16,7 @@ from epctx.fuzz.store import Setting
 from epctx.fuzz.work import Order, unpacked, work
 from epctx.oracle import profile
 from epctx.run.bench import TURNS, bare
-from epctx.run.runner import Runner
+from epctx.run.runner import Runner, shares_of
 from epctx.target import Launch
 
 SEED, FIRST = 1, 16
@@ -45,7 +45,7 @@ def rate(launch: Launch, seconds: float, engine: str = "grammar") -> Rate:
     """
     order = msgspec.msgpack.encode(Order(launch, profile("spec"), Setting(launch.target, SEED, engine, "spec")))
     turns = []
-    with Runner(jobs=1) as one, Runner(jobs=2) as two:
+    with Runner(jobs=1) as one, Runner(jobs=2, shares=shares_of(2)) as two:
         numbers = {runner: itertools.count(FIRST) for runner in (one, two)}
         for runner in (one, two):
             _batches(runner, order, numbers[runner], 0.0)  # workers and drivers are up

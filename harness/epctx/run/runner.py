@@ -34,10 +34,15 @@ BATCH, LEAST = 128, 16
 
 
 class Runner:
-    """Runs cases on targets with ``jobs`` workers, in boxes of the given strength (None: the strongest). A context manager."""
+    """Runs cases on targets with ``jobs`` workers, in boxes of the given strength (None: the strongest). A context manager.
 
-    def __init__(self, *, jobs: int, box: Strength | None = None) -> None:
-        self.jobs, self.box = jobs, box
+    Each worker keeps to one of the ``shares`` of the processors (``shares_of``), if there are any. That is a quarter faster where
+    all processors have work, as a keeper and its driver then have their data in the same caches; but it keeps what races from
+    running side by side.
+    """
+
+    def __init__(self, *, jobs: int, box: Strength | None = None, shares: Sequence[Sequence[int]] = ()) -> None:
+        self.jobs, self.box, self._shares = jobs, box, shares
 
     def __enter__(self) -> Runner:
         # Only a process with one thread can get namespaces of its own and fork safely. numpy starts threads when it is imported,
@@ -60,7 +65,8 @@ class Runner:
 
     def _start(self) -> None:
         self._processes = _Processes()
-        self._pool = ProcessPoolExecutor(self.jobs, self._processes, worker.start, (self.box,))
+        taken = self._processes.Value("i", 0) if self._shares else None
+        self._pool = ProcessPoolExecutor(self.jobs, self._processes, worker.start, (self.box, self._shares, taken))
 
     def conditions(self, launch: Launch) -> Conditions:
         """Under which conditions a target runs here. TargetError if it cannot be loaded."""
@@ -123,6 +129,13 @@ class Runner:
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield pending.pop(future), future.result()
+
+
+def shares_of(jobs: int) -> list[list[int]]:
+    """The processors that there are, shared out to so many workers; none for a single one, which may have all of them."""
+    processors = sorted(os.sched_getaffinity(0))
+    size = max(1, len(processors) // jobs)
+    return [processors[at : at + size] for at in (n * size % len(processors) for n in range(jobs))] if jobs > 1 else []
 
 
 class _Processes(SpawnContext):

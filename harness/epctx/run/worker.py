@@ -8,7 +8,9 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Sequence
+from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.util import Finalize
+from typing import TypeAlias
 
 import msgspec
 
@@ -19,15 +21,25 @@ from epctx.run.keeper import Conditions, Keeper
 from epctx.run.lane import observe_all
 from epctx.target import Launch
 
+Taken: TypeAlias = "Synchronized[int]"
+"""How many shares are taken, in all workers of a runner."""
+
 _box: Strength | None = None
 _keeper: list[Keeper] = []
 _unpack_case = msgspec.msgpack.Decoder(Case)
 _launch = msgspec.msgpack.Decoder(Launch)
 
 
-def start(box: Strength | None) -> None:
-    """Start a worker whose targets run in boxes of that strength. Interrupts are left to the parent, which then ends it."""
+def start(box: Strength | None, shares: Sequence[Sequence[int]] = (), taken: Taken | None = None) -> None:
+    """Start a worker whose targets run in boxes of that strength. Interrupts are left to the parent, which then ends it.
+
+    It keeps to the next of these ``shares`` of the processors that is not ``taken``, if there are any.
+    """
     global _box
+    if taken is not None:
+        with taken:
+            os.sched_setaffinity(0, shares[taken.value % len(shares)])
+            taken.value += 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
     _end_with_parent()

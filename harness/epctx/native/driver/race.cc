@@ -10,6 +10,8 @@
 #include <random>
 #include <utility>
 
+#include "driver/processors.h"
+
 #ifndef RENAME_EXCHANGE
 #define RENAME_EXCHANGE (1 << 1)
 #endif
@@ -53,6 +55,7 @@ void Attacker::AwaitTurn() {
 }
 
 void Attacker::Run() {
+  UseAllProcessors();
   ::prctl(PR_SET_TIMERSLACK, 1);
   std::minstd_rand random(1);
   bool there = false;

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "driver/processors.h"
+
 namespace epctx {
 namespace {
 
@@ -134,6 +136,7 @@ void Threads::Faults::Add(Faults&& others) {
 }
 
 void Threads::Work(uint32_t thread, Tally& tally) {
+  UseAllProcessors();
   ready_.fetch_add(1, kRelaxed);
   while (ready_.load(kRelaxed) < script_.count) std::this_thread::yield();
   for (uint32_t round = 0; round < script_.rounds && tally.thrown.empty(); ++round) {
