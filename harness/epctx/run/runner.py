@@ -37,8 +37,8 @@ class Runner:
     """Runs cases on targets with ``jobs`` workers, in boxes of the given strength (None: the strongest). A context manager.
 
     Each worker keeps to one of the ``shares`` of the processors (``shares_of``), if there are any. That is a quarter faster where
-    all processors have work, as a keeper and its driver then have their data in the same caches; but it keeps what races from
-    running side by side.
+    all processors have work, as a keeper and its driver then have their data in the same caches. The threads of a call, and the
+    attacker of a race, have all processors all the same (``native/driver/processors.h``).
     """
 
     def __init__(self, *, jobs: int, box: Strength | None = None, shares: Sequence[Sequence[int]] = ()) -> None:
